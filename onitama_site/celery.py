@@ -1,0 +1,26 @@
+"""The Celery application: queues `sweep`, `mail` and `engine`, one worker process each."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from celery import Celery
+from celery.signals import celeryd_init
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "onitama_site.settings")
+
+app = Celery("onitama_site")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+
+@celeryd_init.connect
+def be_patient(conf: Any, **_: Any) -> None:
+    """A request may wait 0.2 s for the broker; a worker lives by it and waits."""
+    conf.broker_transport_options = {
+        **conf.broker_transport_options,
+        "socket_timeout": 30,
+        "socket_connect_timeout": 5,
+        "max_retries": None,
+    }

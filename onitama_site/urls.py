@@ -1,0 +1,18 @@
+"""Every address of the site; allauth brings the sign-up family."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("accounts.urls")),
+    path("", include("games.urls")),
+    path("accounts/", include("allauth.account.urls")),
+    path("admin/", admin.site.urls),
+]
+
+handler400 = "onitama_site.errors.bad_request"
+handler403 = "onitama_site.errors.permission_denied"
+handler404 = "onitama_site.errors.page_not_found"
+handler500 = "onitama_site.errors.server_error"
