@@ -20,8 +20,8 @@ MOST_NODES = 200_000
 
 
 def depth_of(case: dict[str, Any]) -> int:
-    affordable = sum(nodes <= MOST_NODES for nodes in case["nodes"])
-    return max(4, affordable)
+    nodes: list[int] = case["nodes"]
+    return max(4, sum(count <= MOST_NODES for count in nodes))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])

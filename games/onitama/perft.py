@@ -24,17 +24,13 @@ def perft(position: Position, depth: int) -> list[Counts]:
 
 
 def _walk(position: Position, tallies: list[list[int]], ply: int) -> None:
-    actions = position.legal_moves()
+    legal = position.legal_moves()
     tally = tallies[ply]
-    tally[0] += len(actions)
-    for action in actions:
-        if position.wins(action):
-            tally[1] += 1
-        if position.captures(action):
-            tally[2] += 1
-        if isinstance(action, Pass):
-            tally[3] += 1
+    tally[0] += len(legal)
+    tally[1] += len(position.winning(legal))
+    tally[2] += len(position.capturing(legal))
+    if legal and isinstance(legal[0], Pass):
+        tally[3] += len(legal)
     if ply + 1 < len(tallies):
-        for action in actions:
-            if not position.wins(action):
-                _walk(position.after(action), tallies, ply + 1)
+        for action in legal:
+            _walk(position.after(action), tallies, ply + 1)

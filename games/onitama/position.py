@@ -11,11 +11,14 @@ from games.onitama.cards import BLUE, CARDS, RED, Colour, Deal
 
 SIZE = 5
 START_BOARD = "1121100000000000000033433"
-TEMPLES: Mapping[Colour, int] = MappingProxyType({BLUE: 2, RED: 22})
+_C1, _C5 = 2, 22
+TEMPLES: Mapping[Colour, int] = MappingProxyType({BLUE: _C1, RED: _C5})
 
 _PIECES = {BLUE: "12", RED: "34"}
 _STUDENTS = {BLUE: "1", RED: "3"}
 _MASTERS = {BLUE: "2", RED: "4"}
+# Own master, the master to take, the temple to reach.
+_AIMS = {BLUE: ("2", "4", TEMPLES[RED]), RED: ("4", "2", TEMPLES[BLUE])}
 _SWAPPED = str.maketrans("1234", "3412")
 _MOVE_TEXT = re.compile(r"([a-z_]+):(?:(pass)|([a-e][1-5])([a-e][1-5]))")
 
@@ -156,15 +159,15 @@ class Position:
 
     def outcome(self) -> Outcome | None:
         board = self.board
-        mover = self.turn
+        if "2" in board and "4" in board and board[_C5] != "2" and board[_C1] != "4":
+            return None
         # The side that has just moved is asked first, should a set-up show two wins at once.
-        for winner in (mover.other, mover):
+        sides = (self.turn.other, self.turn)
+        for winner in sides:
             if _MASTERS[winner.other] not in board:
                 return Outcome("stone", winner)
-        for winner in (mover.other, mover):
-            if board[TEMPLES[winner.other]] == _MASTERS[winner]:
-                return Outcome("stream", winner)
-        return None
+        stepped_in = board[TEMPLES[sides[1]]] == _MASTERS[sides[0]]
+        return Outcome("stream", sides[0] if stepped_in else sides[1])
 
     def moves_of(self, colour: Colour) -> list[Move]:
         """Where the pieces of a colour could go by its cards, whoever's turn it is."""
@@ -172,10 +175,11 @@ class Position:
         own = _PIECES[colour]
         origins = [square for square, piece in enumerate(board) if piece in own]
         table = _MOVES[colour]
-        # Sorted, so that equal positions list the same moves in the same order.
+        first, second = self.hand(colour)
+        # In a fixed order, so that equal positions list the same moves alike.
         return [
             move
-            for card in sorted(self.hand(colour))
+            for card in ((first, second) if first < second else (second, first))
             for origin in origins
             for move in table[card][origin]
             if board[move.target] not in own
@@ -189,18 +193,23 @@ class Position:
             return list(moves)
         return [Pass(card) for card in sorted(self.hand(self.turn))]
 
-    def wins(self, action: Action) -> bool:
-        """Whether a legal action ends the game; quicker than asking the next position."""
-        if isinstance(action, Pass):
-            return False
+    def winning(self, legal: list[Action]) -> list[Action]:
+        """Those of the legal actions that end the game; quicker than asking each position."""
         board = self.board
-        mover = self.turn
-        return board[action.target] == _MASTERS[mover.other] or (
-            action.target == TEMPLES[mover.other] and board[action.origin] == _MASTERS[mover]
-        )
+        master, prey, temple = _AIMS[self.turn]
+        return [
+            action
+            for action in legal
+            if isinstance(action, Move)
+            and (
+                board[action.target] == prey
+                or (action.target == temple and board[action.origin] == master)
+            )
+        ]
 
-    def captures(self, action: Action) -> bool:
-        return isinstance(action, Move) and self.board[action.target] != "0"
+    def capturing(self, legal: list[Action]) -> list[Action]:
+        board = self.board
+        return [a for a in legal if isinstance(a, Move) and board[a.target] != "0"]
 
     def play(self, action: Action) -> Position:
         if action not in self.legal_moves():
@@ -211,10 +220,10 @@ class Position:
         """play() without its check, for an action that came from legal_moves()."""
         board = self.board
         if isinstance(action, Move):
-            squares = list(board)
-            squares[action.target] = squares[action.origin]
-            squares[action.origin] = "0"
-            board = "".join(squares)
+            origin, target = action.origin, action.target
+            piece = board[origin]
+            board = f"{board[:origin]}0{board[origin + 1 :]}"
+            board = f"{board[:target]}{piece}{board[target + 1 :]}"
         blue_1, blue_2, red_1, red_2, side = self.cards
         card = action.card
         if self.turn is BLUE:
