@@ -1,0 +1,202 @@
+"""The rows of people: players of every kind, and the mails the site owes them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Self
+
+from django.contrib.auth.models import AbstractUser, UserManager
+from django.core.validators import MaxLengthValidator, MinLengthValidator, RegexValidator
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Upper
+from django.utils.translation import gettext_lazy as _
+
+# Product rule: after a failure a message is tried again after 1, 5, 15, 60 minutes, then hourly.
+RETRY_MINUTES = (1, 5, 15, 60)
+GIVE_UP_AFTER = timedelta(days=3)
+# Product rule: who has been away so long and left nothing behind is removed.
+IDLE_AFTER = timedelta(days=30)
+
+
+class UserQuerySet(models.QuerySet["User"]):
+    def named(self, name: str) -> Self:
+        """The player of that name whatever the case; an exact spelling is not needed."""
+        return self.filter(username__iexact=name)
+
+    def idle_guests(self, now: datetime) -> Self:
+        """Guests who opened no page for IDLE_AFTER."""
+        then = now - IDLE_AFTER
+        return self.filter(
+            Q(last_navigation__lte=then) | Q(last_navigation=None, date_joined__lte=then),
+            kind=User.Kind.GUEST,
+        )
+
+    def never_confirmed(self, now: datetime) -> Self:
+        """People who signed up IDLE_AFTER ago and never confirmed an address."""
+        return self.filter(
+            kind=User.Kind.PERSON,
+            is_staff=False,
+            is_superuser=False,
+            date_joined__lte=now - IDLE_AFTER,
+        ).exclude(emailaddress__verified=True)
+
+
+class Users(UserManager.from_queryset(UserQuerySet)):  # type: ignore[misc]  # made at run time
+    """Django's manager, to which a name is the same whatever its case."""
+
+    use_in_migrations = False
+
+    def get_by_natural_key(self, username: str | None) -> User:
+        user: User = self.get(username__iexact=username)
+        return user
+
+
+class User(AbstractUser):
+    """A player: somebody with an account, a guest of this browser, or a level of the computer."""
+
+    class Kind(models.TextChoices):
+        PERSON = "person", _("person")
+        GUEST = "guest", _("guest")
+        ENGINE = "engine", _("computer")
+
+    first_name = None  # type: ignore[assignment]  # a player has one name
+    last_name = None  # type: ignore[assignment]
+    username = models.CharField(
+        _("name"),
+        max_length=20,
+        unique=True,
+        error_messages={"unique": _("This name is taken.")},
+        validators=[
+            RegexValidator(
+                r"\A[A-Za-z][A-Za-z0-9_-]*\Z",
+                _("Use letters, digits, - and _, beginning with a letter."),
+            ),
+            MinLengthValidator(3),
+            MaxLengthValidator(20),
+        ],
+    )
+    kind = models.CharField(max_length=6, choices=Kind, default=Kind.PERSON)
+    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
+    confirm_moves = models.BooleanField(_("confirm moves"), default=True)
+    # The last page the player opened, to the minute; no poll counts.
+    last_navigation = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[Users] = Users()
+
+    REQUIRED_FIELDS: ClassVar[list[str]] = ["email"]
+
+    class Meta:
+        constraints = [
+            # Upper, because PostgreSQL then answers every `iexact` from this index.
+            models.UniqueConstraint(
+                Upper("username"),
+                name="user_name_unique_whatever_case",
+                violation_error_message=_("This name is taken."),
+            ),
+            models.CheckConstraint(
+                condition=Q(kind__in=["person", "guest", "engine"]), name="user_kind_known"
+            ),
+        ]
+        indexes = [
+            # The hourly clean-up asks for guests by their last navigation.
+            models.Index(
+                fields=["last_navigation"], condition=Q(kind="guest"), name="user_idle_guests"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.username
+
+    def get_full_name(self) -> str:
+        return self.username
+
+    def get_short_name(self) -> str:
+        return self.username
+
+    @property
+    def is_person(self) -> bool:
+        return self.kind == self.Kind.PERSON
+
+    @property
+    def is_guest(self) -> bool:
+        return self.kind == self.Kind.GUEST
+
+    @property
+    def is_engine(self) -> bool:
+        return self.kind == self.Kind.ENGINE
+
+
+class Message(models.Model):
+    """What mails and deliveries share: when to try (again), how often it was tried, how it ended.
+
+    `next_try` is both lease and schedule: a worker that takes the row moves it to the end of its
+    lease, so a worker that dies leaves the row due again. Empty: nothing is left to do.
+    """
+
+    created = models.DateTimeField()
+    next_try = models.DateTimeField(null=True, blank=True)
+    tries = models.PositiveIntegerField(default=0)
+    sent = models.DateTimeField(null=True, blank=True)
+    failed = models.DateTimeField(null=True, blank=True)
+    error = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def claim(self, now: datetime, lease: timedelta) -> bool:
+        """Whether this worker, and no other, may try the row until now + lease."""
+        taken = (
+            type(self)
+            ._default_manager.filter(pk=self.pk, next_try__lte=now)
+            .update(next_try=now + lease, tries=F("tries") + 1)
+        )
+        if taken:
+            self.refresh_from_db(fields=["next_try", "tries"])
+        return bool(taken)
+
+    def mark_sent(self, now: datetime) -> None:
+        self._mark(next_try=None, sent=now, error="")
+
+    def mark_refused(self, now: datetime, error: str) -> None:
+        """It will never go: no more tries."""
+        self._mark_unless_taken(next_try=None, failed=now, error=error[:200])
+
+    def mark_delayed(self, now: datetime, error: str) -> None:
+        """It may go later: tried again by RETRY_MINUTES, given up after GIVE_UP_AFTER."""
+        if now - self.created >= GIVE_UP_AFTER:
+            self.mark_refused(now, error)
+            return
+        wait = RETRY_MINUTES[max(min(self.tries, len(RETRY_MINUTES)), 1) - 1]
+        self._mark_unless_taken(next_try=now + timedelta(minutes=wait), error=error[:200])
+
+    def _mark_unless_taken(self, **fields: Any) -> None:
+        """A worker whose lease ran out must not undo what the next one wrote."""
+        mine = Q(pk=self.pk, tries=self.tries, sent=None, failed=None)
+        self._mark(mine, **fields)
+
+    def _mark(self, where: Q | None = None, **fields: Any) -> None:
+        if type(self)._default_manager.filter(where or Q(pk=self.pk)).update(**fields):
+            for name, value in fields.items():
+                setattr(self, name, value)
+
+
+class Mail(Message):
+    """One mail, whole, from the moment it is owed; wiped once nothing more can come of it."""
+
+    key = models.CharField(max_length=200, unique=True)
+    recipient = models.CharField(max_length=254)
+    subject = models.CharField(max_length=200)
+    # The whole message as bytes on the wire (RFC 5322); empty once wiped.
+    message = models.BinaryField(blank=True)
+
+    class Meta:
+        indexes = [
+            # The mail task asks for what is due, the oldest first.
+            models.Index(fields=["next_try"], condition=Q(next_try__isnull=False), name="mail_due"),
+            # The hourly clean-up and the mailbox page ask by age.
+            models.Index(fields=["created"], name="mail_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
