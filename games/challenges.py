@@ -1,0 +1,187 @@
+"""How games come about: against the computer at once, or by a challenge to a named player."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from random import SystemRandom
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from games import notices, play
+from games.clock import TimeControl
+from games.models import Challenge, Game, Kind, Level, Notice, Side
+
+OPEN_FOR = timedelta(days=14)
+# A guest's running games against the computer, and a person's challenges nobody answered yet.
+GUEST_GAMES = 3
+OPEN_CHALLENGES = 50
+COMPUTER_GAMES = 100
+
+
+class Refused(Exception):
+    """A challenge that cannot be made or answered; str() is for the player to read."""
+
+    def __str__(self) -> str:
+        return _("That cannot be done.")
+
+
+class NotYours(Refused):
+    def __str__(self) -> str:
+        return _("This challenge is not yours to answer.")
+
+
+class NotOpen(Refused):
+    def __str__(self) -> str:
+        return _("This challenge is no longer open.")
+
+
+class TooMany(Refused):
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class CannotPlay(Refused):
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def play_computer(player: User, level: str, *, colour: str, deck: str, now: datetime) -> Game:
+    """Begin a game against a level at once; no clock, unrated. Colour '' is drawn.
+
+    Raises TooMany for a guest with three running games, or a person with a hundred.
+    """
+    limit = GUEST_GAMES if player.is_guest else COMPUTER_GAMES
+    with transaction.atomic():
+        # The row lock makes two presses at once count one after the other.
+        User.objects.select_for_update().get(pk=player.pk)
+        if player.seats.filter(result="", opponent_kind=User.Kind.ENGINE).count() >= limit:
+            raise TooMany(
+                _("You have %(limit)d games running against the computer: end one first.")
+                % {"limit": limit}
+            )
+        engine = User.objects.get(kind=User.Kind.ENGINE, username=Level(level).value)
+        blue, red = _seated(player, engine, colour)
+        return play.start(blue, red, deck=deck, control=None, private=False, now=now)
+
+
+def _seated(player: User, opponent: User, colour: str) -> tuple[User, User]:
+    """Blue and Red, where `player` asked for a colour, or for either."""
+    if (colour or SystemRandom().choice(Side.values)) == Side.BLUE:
+        return player, opponent
+    return opponent, player
+
+
+def challenge(
+    challenger: User,
+    challenged: User,
+    *,
+    control: TimeControl,
+    colour: str,
+    deck: str,
+    private: bool,
+    now: datetime,
+) -> Challenge:
+    """Ask a person for a game; they are told. Raises CannotPlay or TooMany."""
+    if not challenger.is_person:
+        raise CannotPlay(_("Sign up to play against people: a guest plays the computer."))
+    if not challenged.is_person or not challenged.is_active:
+        raise CannotPlay(_("%(name)s cannot be challenged.") % {"name": challenged.username})
+    if challenged.pk == challenger.pk:
+        raise CannotPlay(_("You cannot challenge yourself."))
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=challenger.pk)
+        mine = Challenge.objects.filter(challenger=challenger, status=Challenge.Status.OPEN)
+        if mine.filter(challenged=challenged).exists():
+            raise TooMany(
+                _("Your last challenge to %(name)s still waits for an answer.")
+                % {"name": challenged.username}
+            )
+        if mine.count() >= OPEN_CHALLENGES:
+            raise TooMany(_("Too many challenges of yours wait for an answer already."))
+        row = Challenge(
+            challenger=challenger,
+            challenged=challenged,
+            colour=colour,
+            deck=deck,
+            private=private,
+            created=now,
+            expires=now + OPEN_FOR,
+        )
+        row.control = control
+        row.save()
+        notices.tell(
+            challenged,
+            Kind.CHALLENGE,
+            f"challenge:c{row.pk}:received",
+            now=now,
+            challenge=row,
+        )
+    return row
+
+
+def _open(challenge_id: int, now: datetime) -> Challenge:
+    row = (
+        Challenge.objects.select_for_update(of=("self",))
+        .select_related("challenger", "challenged")
+        .get(pk=challenge_id)
+    )
+    if row.status != Challenge.Status.OPEN or row.expires <= now:
+        raise NotOpen
+    return row
+
+
+def _close(row: Challenge, status: Challenge.Status, now: datetime, *fields: str) -> None:
+    row.status = status
+    row.save(update_fields=["status", *fields])
+    Notice.objects.filter(
+        challenge=row, key=f"challenge:c{row.pk}:received", seen=None, withdrawn=None
+    ).update(withdrawn=now)
+
+
+def accept(challenge_id: int, player: User, *, now: datetime) -> Game:
+    """The challenged player agrees: the cards are dealt and the game begins."""
+    with transaction.atomic():
+        row = _open(challenge_id, now)
+        if row.challenged_id != player.pk:
+            raise NotYours
+        blue, red = _seated(row.challenger, row.challenged, row.colour)
+        row.game = play.start(
+            blue, red, deck=row.deck, control=row.control, private=row.private, now=now
+        )
+        _close(row, Challenge.Status.ACCEPTED, now, "game")
+        _tell_challenger(row, "accepted", now)
+        return row.game
+
+
+def decline(challenge_id: int, player: User, reason: str, *, now: datetime) -> Challenge:
+    with transaction.atomic():
+        row = _open(challenge_id, now)
+        if row.challenged_id != player.pk:
+            raise NotYours
+        row.reason = Challenge.Reason(reason)
+        _close(row, Challenge.Status.DECLINED, now, "reason")
+        _tell_challenger(row, "declined", now)
+    return row
+
+
+def withdraw(challenge_id: int, player: User, *, now: datetime) -> Challenge:
+    with transaction.atomic():
+        row = _open(challenge_id, now)
+        if row.challenger_id != player.pk:
+            raise NotYours
+        _close(row, Challenge.Status.WITHDRAWN, now)
+    return row
+
+
+def _tell_challenger(row: Challenge, answer: str, now: datetime) -> None:
+    key = f"challenge:c{row.pk}:{answer}"
+    notices.tell(row.challenger, Kind.CHALLENGE, key, now=now, challenge=row, game=row.game)
+
+
+def expire(now: datetime) -> None:
+    """Close the challenges nobody answered in a fortnight."""
+    Challenge.objects.filter(status=Challenge.Status.OPEN, expires__lte=now).update(
+        status=Challenge.Status.EXPIRED
+    )

@@ -1,0 +1,179 @@
+"""What players are to be told: written with the event, looked at again before it goes out."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts import mail
+from accounts.models import Mail, User
+from games.letters import letter
+from games.models import Challenge, Delivery, Game, Kind, Notice, Subscription
+
+logger = logging.getLogger(__name__)
+
+# Product rules: how long a turn waits before it is mailed to somebody who may be looking.
+WAIT_AGAINST_COMPUTER = timedelta(minutes=10)
+WAIT_WHILE_HERE = timedelta(minutes=2)
+COUNTS_AS_HERE = timedelta(minutes=5)
+
+
+def tell(
+    player: User,
+    kind: Kind,
+    key: str,
+    *,
+    now: datetime,
+    game: Game | None = None,
+    challenge: Challenge | None = None,
+    ply: int | None = None,
+    wait: timedelta = timedelta(),
+) -> None:
+    """Write a notice, and its mail for people; the computer is told nothing.
+
+    Twice the same key is an IntegrityError: the caller holds the lock that rules it out.
+    """
+    if player.is_engine:
+        return
+    notice = Notice.objects.create(
+        player=player,
+        kind=kind,
+        key=key,
+        game=game,
+        challenge=challenge,
+        ply=ply,
+        created=now,
+        not_before=now + wait,
+    )
+    if player.is_person:
+        Delivery.objects.create(notice=notice, created=now, next_try=now + wait)
+
+
+def tell_once(player: User, kind: Kind, key: str, *, now: datetime, game: Game | None) -> None:
+    """As tell(), for events that several rows tell the same player of."""
+    if not Notice.objects.filter(player=player, key=key).exists():
+        tell(player, kind, key, now=now, game=game)
+
+
+def patience(player: User, opponent: User, now: datetime) -> timedelta:
+    """How long a notice of a game waits, in case its reader is looking anyway."""
+    if opponent.is_engine:
+        return WAIT_AGAINST_COMPUTER
+    here = player.last_navigation
+    return WAIT_WHILE_HERE if here and now - here < COUNTS_AS_HERE else timedelta()
+
+
+def see(player: User, game: Game, *, now: datetime) -> None:
+    """The player looked at the game, or did something in it: nothing so far need be told."""
+    _waiting(game).filter(player=player).update(seen=now)
+
+
+def see_challenge(player: User, challenge: Challenge, *, now: datetime) -> None:
+    Notice.objects.filter(
+        player=player, challenge=challenge, seen__isnull=True, withdrawn__isnull=True
+    ).update(seen=now)
+
+
+def withdraw(game: Game, kinds: Iterable[Kind], *, now: datetime) -> None:
+    """What these notices say of the game is no longer so."""
+    _waiting(game).filter(kind__in=kinds).update(withdrawn=now)
+
+
+def _waiting(game: Game) -> QuerySet[Notice]:
+    return Notice.objects.filter(game=game, seen__isnull=True, withdrawn__isnull=True)
+
+
+def subscription(player: User, kind: str) -> Subscription:
+    row, _made = Subscription.objects.get_or_create(player=player, kind=kind)
+    return row
+
+
+def deliver_due(*, seconds: float) -> None:
+    """Send what is due, the longest due first, for about so many seconds."""
+    until = time.monotonic() + seconds
+    lease = timedelta(seconds=settings.MAIL_LEASE)
+    while time.monotonic() < until:
+        due = Delivery.objects.filter(next_try__lte=timezone.now()).order_by("next_try")[:50]
+        batch = list(due)
+        if not batch:
+            return
+        for delivery in batch:
+            if time.monotonic() >= until:
+                return
+            if delivery.claim(timezone.now(), lease):
+                _deliver(delivery)
+
+
+def _deliver(delivery: Delivery) -> None:
+    """One try. Whatever goes wrong goes wrong for this delivery alone."""
+    notice = Notice.objects.select_related("player", "game", "challenge").get(pk=delivery.notice_id)
+    key = f"notice:{notice.pk}"
+    try:
+        reason = _stale(notice, timezone.now())
+        if reason:
+            _drop(delivery, notice, key, reason)
+            return
+        row = Mail.objects.filter(key=key).first() or _write(notice, key)
+        mail.send(row, now=timezone.now())
+    except mail.Refused as refusal:
+        delivery.mark_refused(timezone.now(), str(refusal))
+    except mail.Delayed as delay:
+        delivery.mark_delayed(timezone.now(), str(delay))
+    except Exception as error:
+        logger.exception("notice %s could not be delivered", notice.pk)
+        delivery.mark_delayed(timezone.now(), repr(error))
+    else:
+        delivery.mark_sent(timezone.now())
+
+
+def _stale(notice: Notice, now: datetime) -> str:
+    """Why this notice need not go out any more; empty when it must."""
+    if notice.withdrawn:
+        return "withdrawn"
+    if notice.seen:
+        return "seen"
+    if not _still_true(notice, now):
+        return "no longer true"
+    if not mail.address(notice.player):
+        return "no confirmed address"
+    if not subscription(notice.player, notice.kind).mail:
+        return "not wanted"
+    return ""
+
+
+def _still_true(notice: Notice, now: datetime) -> bool:
+    game, challenge = notice.game, notice.challenge
+    if notice.kind in {Kind.TURN, Kind.REMINDER}:
+        return (
+            game is not None
+            and not game.is_over
+            and not game.out_of_time(now)
+            and notice.ply == game.plies + 1
+        )
+    if notice.kind == Kind.DRAW:
+        return game is not None and bool(game.draw_offer)
+    if challenge is not None and notice.key.endswith(":received"):
+        return challenge.status == Challenge.Status.OPEN and challenge.expires > now
+    return True
+
+
+def _drop(delivery: Delivery, notice: Notice, key: str, reason: str) -> None:
+    delivery.next_try, delivery.error = None, reason
+    delivery.save(update_fields=["next_try", "error"])
+    if reason == "no longer true":
+        notice.withdrawn = timezone.now()
+        notice.save(update_fields=["withdrawn"])
+    Mail.objects.filter(key=key, sent__isnull=True).delete()
+
+
+def _write(notice: Notice, key: str) -> Mail:
+    message = letter(
+        notice, mail.address(notice.player), subscription(notice.player, notice.kind).token
+    )
+    return mail.write(message, key=key, next_try=None)

@@ -1,0 +1,177 @@
+"""The sweep: finds what time has made due, whoever is looking, and what nudges lost."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+
+from accounts.models import User
+from games import challenges, notices, play
+from games.clock import reminder_due
+from games.models import Game, Heartbeat, Kind, Notice, Outage, Seat
+from games.onitama.fallback import fallback
+
+logger = logging.getLogger(__name__)
+
+# Product rules for the deadlines that an outage of the site moves.
+AFTER_OUTAGE = timedelta(hours=1)
+LEAST_SHIFT, MOST_SHIFT = timedelta(hours=1), timedelta(days=1)
+# An engine move that nobody has begun after so many nudges is made here, without the engine.
+ENGINE_NUDGES = 2
+
+
+def sweep(now: datetime) -> list[int]:
+    """Do what is due; give the games whose engine move should be nudged again."""
+    beat(now)
+    running = Game.objects.running()
+    _each(play.settle, _due(running.filter(deadline__lte=now)), now)
+    _each(remind, _due(running.filter(next_reminder__lte=now)), now)
+    return engine_moves_due(now)
+
+
+def _due(games: QuerySet[Game]) -> list[int]:
+    return list(games.values_list("pk", flat=True)[:1000])
+
+
+def _each(deed: Callable[[int, datetime], None], games: Iterable[int], now: datetime) -> None:
+    """One game that fails is logged, and holds up no other."""
+    for pk in games:
+        try:
+            deed(pk, now)
+        except Exception:
+            logger.exception("sweep: %s failed for game %s", deed.__name__, pk)
+
+
+# --- the heartbeat and the site's own outages -----------------------------------------------
+
+
+def beat(now: datetime) -> None:
+    """Write the heartbeat; after a gap, first move the deadlines that the gap would spoil."""
+    with transaction.atomic():
+        row = Heartbeat.objects.select_for_update().first()
+        if row is None:
+            Heartbeat.objects.get_or_create(pk=1, defaults={"at": now})
+            return
+        if now <= row.at:
+            return
+        if now - row.at > play.OUTAGE:
+            _make_good(Outage.objects.create(began=row.at, ended=now))
+        row.at = now
+        row.save(update_fields=["at"])
+
+
+def _make_good(outage: Outage) -> None:
+    """Deadlines inside the gap or in the hour after it move; everybody concerned is told once."""
+    now = outage.ended
+    gap = min(max(now - outage.began, LEAST_SHIFT), MOST_SHIFT)
+    moved = Game.objects.running().filter(
+        deadline__gt=outage.began, deadline__lte=now + AFTER_OUTAGE
+    )
+    concerned = list(
+        Game.objects.filter(Q(pk__in=moved.values("pk")) | Q(spared=True)).values_list(
+            "pk", flat=True
+        )
+    )
+    for game in list(moved.select_for_update()):
+        _move_deadline(game, now + gap, outage)
+    Game.objects.filter(spared=True).update(spared=False)
+    for seat in Seat.objects.filter(game__in=concerned).select_related("player", "game"):
+        key = f"outage:o{outage.pk}"
+        notices.tell_once(seat.player, Kind.OUTAGE, key, now=now, game=None)
+
+
+def _move_deadline(game: Game, deadline: datetime, outage: Outage) -> None:
+    now = outage.ended
+    game.deadline, game.outage = max(deadline, game.deadline or deadline), outage
+    # Just before the outage's end: a reminder due in the very instant still counts.
+    game.next_reminder = reminder_due(
+        game.deadline, game.turn_began, play.REMINDER_HOURS, now - timedelta(microseconds=1)
+    )
+    notices.withdraw(game, (Kind.REMINDER,), now=now)
+    Game.objects.filter(pk=game.pk).update(
+        deadline=game.deadline,
+        next_reminder=game.next_reminder,
+        outage=outage,
+        version=F("version") + 1,
+    )
+
+
+# --- reminders ------------------------------------------------------------------------------
+
+
+def remind(game_id: int, now: datetime) -> None:
+    """Write the reminder that is due; of several missed ones only the nearest to the deadline."""
+    with transaction.atomic():
+        game = Game.objects.select_for_update().get(pk=game_id)
+        due, deadline = game.next_reminder, game.deadline
+        if game.is_over or due is None or deadline is None or due > now:
+            return
+        game.next_reminder = reminder_due(deadline, game.turn_began, play.REMINDER_HOURS, now)
+        game.save(update_fields=["next_reminder"])
+        if deadline <= now:
+            return
+        passed = [h for h in play.REMINDER_HOURS if deadline - timedelta(hours=h) <= now]
+        seat = Seat.objects.select_related("player").get(game=game, colour=game.turn)
+        ply = game.plies + 1
+        key = f"reminder:g{game.pk}:p{ply}:{min(passed)}h"
+        if game.outage_id:
+            key += f":o{game.outage_id}"
+        if not Notice.objects.filter(player=seat.player, key=key).exists():
+            notices.tell(seat.player, Kind.REMINDER, key, now=now, game=game, ply=ply)
+
+
+# --- engine moves ---------------------------------------------------------------------------
+
+
+def claim_engine_move(game_id: int, now: datetime) -> Game | None:
+    """Take the computer's move in this game until the lease ends; None where it is not due."""
+    lease = timedelta(seconds=settings.ENGINE_LEASE)
+    taken = Game.objects.filter(pk=game_id, engine_due__lte=now).update(
+        engine_due=now + lease, engine_tries=F("engine_tries") + 1
+    )
+    return Game.objects.with_seats().get(pk=game_id) if taken else None
+
+
+def engine_moves_due(now: datetime) -> list[int]:
+    """Games to nudge; where a try has failed, or nobody comes, the move is made here and now."""
+    nudge, overdue = [], []
+    for game in Game.objects.running().filter(engine_due__lte=now).order_by("engine_due")[:1000]:
+        late = game.engine_tries > 0 or game.engine_nudges >= ENGINE_NUDGES
+        (overdue if late else nudge).append(game.pk)
+    Game.objects.filter(pk__in=nudge).update(engine_nudges=F("engine_nudges") + 1)
+    _each(move_without_engine, overdue, now)
+    return nudge
+
+
+def move_without_engine(game_id: int, now: datetime) -> None:
+    """A legal move for a computer whose engine failed; harmless where the move was made."""
+    game = claim_engine_move(game_id, now)
+    if game is not None:
+        play_fallback(game, now)
+
+
+def play_fallback(game: Game, now: datetime) -> None:
+    engine = game.seat(game.turn).player
+    action = fallback(game.current, game.seed + game.plies)
+    try:
+        play.play_move(game.pk, engine, game.plies + 1, action, now=now)
+    except play.Refused:
+        logger.info("game %s: the computer's move came too late", game.pk)
+
+
+# --- what the clean-up removes --------------------------------------------------------------
+
+
+def clean_up(now: datetime) -> None:
+    """Close what has expired, remove guests and sign-ups that came to nothing."""
+    challenges.expire(now)
+    for guest in User.objects.idle_guests(now):
+        with transaction.atomic():
+            Game.objects.filter(seats__player=guest).delete()
+            guest.delete()
+    User.objects.never_confirmed(now).filter(seats__isnull=True).delete()

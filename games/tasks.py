@@ -1,0 +1,33 @@
+"""Celery's doors into the games. Only workers import this: the pages nudge by name."""
+
+from __future__ import annotations
+
+from celery import shared_task
+from django.conf import settings
+from django.utils import timezone
+
+from games import engine_room, notices, sweep, waking
+
+# The loop over due mails ends by itself long before the task's limit bites.
+MAIL_SECONDS = 50
+
+
+@shared_task(name=waking.ENGINE_MOVE, time_limit=settings.ENGINE_TIME_LIMIT)
+def engine_move(game_id: int) -> None:
+    engine_room.move(game_id, timezone.now())
+
+
+@shared_task(name="games.sweep", time_limit=120)
+def sweep_games() -> None:
+    for game_id in sweep.sweep(timezone.now()):
+        waking.wake_engine(game_id)
+
+
+@shared_task(name=waking.SEND_NOTICES, time_limit=MAIL_SECONDS * 3)
+def send_notices() -> None:
+    notices.deliver_due(seconds=MAIL_SECONDS)
+
+
+@shared_task(name="games.clean_up", time_limit=240)
+def clean_up() -> None:
+    sweep.clean_up(timezone.now())
