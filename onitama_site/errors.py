@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse, HttpResponseServerError
+from django.template.loader import get_template
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return render(request, "400.html", status=400)
+    return _page(request, "400.html", 400)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return render(request, "403.html", status=403)
+    return _page(request, "403.html", 403)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return render(request, "404.html", status=404)
-
-
-def server_error(request: HttpRequest) -> HttpResponse:
-    return render(request, "500.html", status=500)
+    return _page(request, "404.html", 404)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return render(request, "403_csrf.html", status=403)
+    return _page(request, "403_csrf.html", 403)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    # Without the request: whatever just failed may be what a session or a user is read from.
+    return HttpResponseServerError(get_template("500.html").render())
+
+
+def _page(request: HttpRequest, template: str, status: int) -> HttpResponse:
+    # A request refused before the middleware knew its reader gets the logged-out page.
+    known = request if hasattr(request, "user") and hasattr(request, "_messages") else None
+    return HttpResponse(get_template(template).render(None, known), status=status)

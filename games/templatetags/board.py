@@ -1,0 +1,168 @@
+"""Draws pieces, cards and small boards as SVG; the shapes are in templates/_sprite.html.
+
+After {% load board %}:
+
+{% card name facing edge %}
+    One move card. facing: "up" as its holder reads it, "down" turned round (the opponent's).
+    edge: "b" or "r", whose hand it is in; "" at the side.
+{% small_board position viewer last %}
+    25 squares without links, for lists. position: the one-line text (Game.position).
+    viewer: "b" or "r", whose side is below. last: the last ply's token ("boar:a1a2") or "".
+{% piece digit %}
+    A piece for a square, by its digit in a board's text, "1" to "4".
+{% icon name %}
+    One of first prev next last flip close down lock swap.
+{{ "sea_snake"|card_name }}, {{ "boar:a1a2"|ply_text }}
+    "Sea Snake", "Boar a1–a2"; a pass is "passed with Boar".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext, ngettext
+
+from games.onitama.cards import CARDS, Colour, Step
+from games.onitama.position import SIZE, Move, parse_move, square_name
+
+register = template.Library()
+
+_CELL = 20
+
+
+@register.filter
+def card_name(name: str) -> str:
+    """The name as it is printed on the card; names of cards are not translated."""
+    return name.replace("_", " ").title()
+
+
+@register.filter
+def ply_text(token: str) -> str:
+    action = parse_move(token)
+    card = card_name(action.card)
+    if isinstance(action, Move):
+        return f"{card} {square_name(action.origin)}–{square_name(action.target)}"
+    return gettext("passed with %(card)s") % {"card": card}
+
+
+@register.simple_tag
+def piece(digit: str) -> SafeString:
+    side = "blue" if digit in "12" else "red"
+    return _markup(
+        f'<svg class="piece {side}" aria-hidden="true"><use href="#piece-{digit}"/></svg>'
+    )
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    return format_html('<svg class="icon" aria-hidden="true"><use href="#icon-{}"/></svg>', name)
+
+
+# --- cards ----------------------------------------------------------------------------------
+
+
+@register.simple_tag
+def card(name: str, facing: str = "up", edge: str = "") -> SafeString:
+    return _card(name, facing, edge, get_language())
+
+
+@lru_cache(maxsize=1024)
+def _card(name: str, facing: str, edge: str, language: str | None) -> SafeString:
+    it = CARDS[name]
+    steps = it.moves_for(Colour.BLUE if facing == "up" else Colour.RED)
+    return format_html(
+        '<span class="card{}{}">{}<span class="card-foot"><span class="card-name">{}</span>'
+        '<svg class="seal {}" viewBox="0 0 12 12" role="img" aria-label="{}"><use href="#seal-{}"/>'
+        '</svg></span><span class="visually-hidden">{}</span></span>',
+        f" edge-{edge}" if edge else "",
+        " turned" if facing != "up" else "",
+        _grid(steps),
+        card_name(name),
+        it.stamp.word,
+        gettext("red stamp") if it.stamp is Colour.RED else gettext("blue stamp"),
+        it.stamp.value,
+        ". " + "; ".join(map(_step_text, it.moves)),
+    )
+
+
+def _grid(steps: tuple[Step, ...]) -> SafeString:
+    moves = format_html_join(
+        "",
+        '<rect class="card-move" x="{}" y="{}" width="18" height="18" rx="1.8"/>',
+        ((_CELL * (2 + files) + 1, _CELL * (2 - ranks) + 1) for files, ranks in steps),
+    )
+    return format_html(
+        '<svg class="card-grid" viewBox="0 0 100 100" aria-hidden="true">'
+        '<use href="#card-squares"/>{}</svg>',
+        moves,
+    )
+
+
+def _step_text(step: Step) -> str:
+    """One move in words, seen by the holder of the card."""
+    files, ranks = step
+    parts = []
+    if ranks:
+        text = (
+            ngettext("%(n)d forward", "%(n)d forward", ranks)
+            if ranks > 0
+            else ngettext("%(n)d back", "%(n)d back", -ranks)
+        )
+        parts.append(text % {"n": abs(ranks)})
+    if files:
+        text = (
+            ngettext("%(n)d right", "%(n)d right", files)
+            if files > 0
+            else ngettext("%(n)d left", "%(n)d left", -files)
+        )
+        parts.append(text % {"n": abs(files)})
+    return " ".join(parts)
+
+
+# --- small boards ---------------------------------------------------------------------------
+
+
+@register.simple_tag
+def small_board(position: str, viewer: str = "b", last: str = "") -> SafeString:
+    return _small_board(position[: SIZE * SIZE], viewer or "b", last)
+
+
+@lru_cache(maxsize=4096)
+def _small_board(board: str, viewer: str, last: str) -> SafeString:
+    action = parse_move(last) if last else None
+    played = {action.origin, action.target} if isinstance(action, Move) else set()
+    gold = "".join(_small_square(_place(square, viewer)) for square in sorted(played))
+    pieces = "".join(
+        f'<use href="#dot-{digit}" x="{x}" y="{y}" width="20" height="20"/>'
+        for square, digit in enumerate(board)
+        if digit != "0"
+        for x, y in [_place(square, viewer)]
+    )
+    squares = "".join(_small_square(_place(square, viewer)) for square in range(SIZE * SIZE))
+    return _markup(
+        '<svg class="small-board" viewBox="-1 -1 102 102" aria-hidden="true">'
+        '<rect class="frame" x="-1" y="-1" width="102" height="102" rx="3"/>'
+        f'<path class="wood" d="{squares}"/>'
+        + (f'<path class="gold" d="{gold}"/>' if gold else "")
+        + f"{pieces}</svg>"
+    )
+
+
+def _place(square: int, viewer: str) -> tuple[int, int]:
+    rank, file = divmod(square, SIZE)
+    if viewer == "r":
+        return (SIZE - 1 - file) * _CELL, rank * _CELL
+    return file * _CELL, (SIZE - 1 - rank) * _CELL
+
+
+def _small_square(place: tuple[int, int]) -> str:
+    x, y = place
+    return f"M{x + 0.5} {y + 0.5}h19v19h-19z"
+
+
+def _markup(text: str) -> SafeString:
+    # Only numbers and words of ours are in it.
+    return mark_safe(text)  # noqa: S308

@@ -1,0 +1,55 @@
+"use strict";
+
+// A request that failed is told in one place; the next one that succeeds takes it back.
+const alertBox = document.getElementById("alert");
+
+function tell(text) {
+  alertBox.textContent = "";
+  const line = document.createElement("p");
+  line.className = "message error";
+  line.textContent = text;
+  alertBox.append(line);
+}
+
+document.addEventListener("htmx:responseError", () => tell(alertBox.dataset.failed));
+document.addEventListener("htmx:sendError", () => tell(alertBox.dataset.offline));
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (event.detail.successful) alertBox.textContent = "";
+});
+
+// Keys that press the link of their name: Escape takes a choice back, arrows turn the pages.
+const KEYS = {
+  Escape: "undo",
+  ArrowLeft: "prev",
+  ArrowRight: "next",
+  Home: "first",
+  End: "last",
+};
+
+document.addEventListener("keydown", (event) => {
+  // A key held down must not run through a choice into its confirmation.
+  if (event.repeat && event.key === "Enter" && event.target.closest("button, a")) {
+    event.preventDefault();
+    return;
+  }
+  if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (event.target.closest("input, select, textarea")) return;
+  const open = event.key === "Escape" && document.querySelector("details[data-closes][open]");
+  if (open) {
+    open.open = false;
+    open.querySelector("summary").focus();
+    return;
+  }
+  const link = event.key in KEYS && document.getElementById(KEYS[event.key]);
+  if (link && link.href) {
+    event.preventDefault();
+    link.click();
+  }
+});
+
+// A menu closes when something else is pressed.
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details[data-closes][open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
