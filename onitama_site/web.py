@@ -1,0 +1,25 @@
+"""gunicorn's settings, in production and in `make play`: `gunicorn -c python:onitama_site.web`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from onitama_site.processes import die_with
+
+wsgi_app = "onitama_site.wsgi"
+bind = f"127.0.0.1:{os.environ.get('PORT') or 8000}"
+worker_class = "gthread"
+workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
+threads = 4
+graceful_timeout = 10
+control_socket_disable = True
+loglevel = "warning"
+# Whether a proxy is to be believed is decided in one place, by TRUSTED_PROXY_COUNT.
+forwarded_allow_ips = ""
+secure_scheme_headers: dict[str, str] = {}
+
+
+def post_fork(server: Any, worker: Any) -> None:
+    """A worker stuck in a request would not notice that its master is gone."""
+    die_with(server.pid)
