@@ -1,0 +1,57 @@
+"""Runs the suite on SQLite, then on PostgreSQL: `python -m tests [options of pytest]`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+
+from tests import postgres
+
+# What the user has set for a site of theirs must not change what the tests see.
+UNSET = (
+    "ALLOWED_HOSTS",
+    "DATABASE_URL",
+    "DJANGO_SETTINGS_MODULE",
+    "EMAIL_URL",
+    "ENGINE_TIME_LIMIT",
+    "MAIL_FROM",
+    "MAIL_LEASE",
+    "ONITAMA_MAILBOX",
+    "PORT",
+    "REDIS_URL",
+    "SECRET_KEY",
+    "SITE_URL",
+    "SMTP_TIMEOUT",
+    "SWEEP_SECONDS",
+    "TEST_DATABASE_URL",
+    "TRUSTED_PROXY_COUNT",
+    "VISIBILITY_TIMEOUT",
+    "WEB_CONCURRENCY",
+)
+
+
+def suite(title: str, options: list[str], **extra: str) -> int:
+    """One run, with its state in a directory of its own; pytest's exit code."""
+    sys.stdout.write(f"\n--- the suite on {title} ---\n")
+    sys.stdout.flush()
+    with tempfile.TemporaryDirectory(prefix="onitama-tests-") as data:
+        kept = {name: value for name, value in os.environ.items() if name not in UNSET}
+        return subprocess.call(
+            [sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", *options],
+            env={**kept, "ONITAMA_DATA": data, **extra},
+        )
+
+
+def main(options: list[str]) -> int:
+    if code := suite("SQLite", options):
+        return code
+    with ExitStack() as stack:
+        url = os.environ.get("TEST_DATABASE_URL") or stack.enter_context(postgres.server())
+        return suite("PostgreSQL", options, TEST_DATABASE_URL=url)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
