@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Self
+from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser, UserManager
-from django.core.validators import MaxLengthValidator, MinLengthValidator, RegexValidator
+from django.core.validators import MinLengthValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Upper
@@ -23,6 +25,12 @@ class UserQuerySet(models.QuerySet["User"]):
     def named(self, name: str) -> Self:
         """The player of that name whatever the case; an exact spelling is not needed."""
         return self.filter(username__iexact=name)
+
+    def with_address(self, address: str) -> Self:
+        """People who gave this address: who confirmed it first, then the latest to give it."""
+        return self.filter(kind=User.Kind.PERSON, emailaddress__email=address.lower()).order_by(
+            "-emailaddress__verified", "-emailaddress__pk"
+        )
 
     def idle_guests(self, now: datetime) -> Self:
         """Guests who opened no page for IDLE_AFTER."""
@@ -73,7 +81,6 @@ class User(AbstractUser):
                 _("Use letters, digits, - and _, beginning with a letter."),
             ),
             MinLengthValidator(3),
-            MaxLengthValidator(20),
         ],
     )
     kind = models.CharField(max_length=6, choices=Kind, default=Kind.PERSON)
@@ -103,6 +110,8 @@ class User(AbstractUser):
             models.Index(
                 fields=["last_navigation"], condition=Q(kind="guest"), name="user_idle_guests"
             ),
+            # Sign-up asks whether somebody has the address.
+            models.Index(fields=["email"], name="user_by_email"),
         ]
 
     def __str__(self) -> str:
@@ -113,6 +122,14 @@ class User(AbstractUser):
 
     def get_short_name(self) -> str:
         return self.username
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The player's time zone; UTC when this machine does not know it (any more)."""
+        try:
+            return ZoneInfo(self.time_zone)
+        except (KeyError, ValueError, OSError):
+            return ZoneInfo("UTC")
 
     @property
     def is_person(self) -> bool:
@@ -200,3 +217,9 @@ class Mail(Message):
 
     def __str__(self) -> str:
         return self.key
+
+    def _mark(self, where: Q | None = None, **fields: Any) -> None:
+        # A reset link opens an account: a message that is done with is kept for /mailbox/ alone.
+        if (fields.get("sent") or fields.get("failed")) and not settings.MAILBOX:
+            fields["message"] = b""
+        super()._mark(where, **fields)
