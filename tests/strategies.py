@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from games.onitama.cards import DECKS, Colour, Deal
 from games.onitama.position import START_BOARD, Action, Position
+
+# A busy machine is no reason to fail.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 decks = st.sampled_from(sorted(DECKS))
 colours = st.sampled_from(sorted(Colour))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from games.onitama.perft import perft
 from games.onitama.position import Position
@@ -46,6 +46,5 @@ def test_it_counts_nothing_after_the_end() -> None:
 
 
 @given(positions())
-@settings(deadline=None)
 def test_turning_the_board_changes_no_count(position: Position) -> None:
     assert perft(position.turned(), 2) == perft(position, 2)

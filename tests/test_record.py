@@ -490,7 +490,6 @@ def records(draw: st.DrawFn) -> Record:
 
 
 @given(records())
-@settings(deadline=None)
 def test_what_is_written_reads_back_the_same(record: Record) -> None:
     text = record.write()
     again = Record.read(text)
@@ -502,7 +501,6 @@ def test_what_is_written_reads_back_the_same(record: Record) -> None:
 
 
 @given(records())
-@settings(deadline=None)
 def test_the_ply_after_a_number_is_the_starters(record: Record) -> None:
     moves = record.write().partition("\n\n")[2]
     starters = re.findall(r"\d+\.\s(\S+)", moves)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from games.onitama.cards import BLUE, CARDS, DECKS, RED, Colour, Deal
@@ -538,7 +538,6 @@ def test_a_position_is_not_its_text() -> None:
 
 
 @given(lines_of_play())
-@settings(deadline=None)
 def test_there_are_always_the_same_five_cards(
     line: tuple[Position, list[Move | Pass], list[Position]],
 ) -> None:
@@ -549,7 +548,6 @@ def test_there_are_always_the_same_five_cards(
 
 
 @given(lines_of_play())
-@settings(deadline=None)
 def test_nothing_but_captures_removes_a_piece(
     line: tuple[Position, list[Move | Pass], list[Position]],
 ) -> None:
@@ -600,7 +598,6 @@ def test_a_pass_only_without_a_move(position: Position) -> None:
 
 
 @given(positions())
-@settings(deadline=None)
 def test_the_winning_moves_are_those_that_end_it(position: Position) -> None:
     legal = position.legal_moves()
     winning = position.winning(legal)
