@@ -14,6 +14,8 @@ After {% load board %}:
     One of first prev next last flip close down lock swap.
 {{ "sea_snake"|card_name }}, {{ "boar:a1a2"|ply_text }}
     "Sea Snake", "Boar a1–a2"; a pass is "passed with Boar".
+
+Times are drawn by the filters of times.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,288 @@
+"""What a reader sees of a position, and what each square and card there would choose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from games.onitama.cards import BLUE, Colour
+from games.onitama.position import SIZE, TEMPLES, Action, Move, Pass, Position, square_name
+
+_PIECES = {
+    "0": gettext_lazy("empty"),
+    "1": gettext_lazy("blue student"),
+    "2": gettext_lazy("blue master"),
+    "3": gettext_lazy("red student"),
+    "4": gettext_lazy("red master"),
+}
+_TEMPLES = {"b": gettext_lazy("blue temple"), "r": gettext_lazy("red temple")}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the reader has picked so far, in any order; nothing of it is ever stored."""
+
+    card: str = ""
+    origin: int | None = None
+    target: int | None = None
+
+    def __bool__(self) -> bool:
+        return self != Choice()
+
+    def query(self, ply: int) -> str:
+        """The choice as an address carries it; the ply says for which position it was made."""
+        pairs: list[tuple[str, object]] = [("ply", ply)]
+        if self.card:
+            pairs.append(("card", self.card))
+        if self.origin is not None:
+            pairs.append(("from", square_name(self.origin)))
+        if self.target is not None:
+            pairs.append(("to", square_name(self.target)))
+        return urlencode(pairs)
+
+    def allowed(self, legal: Sequence[Action]) -> Choice:
+        """As much of the choice as can still become a legal action."""
+        moves = [action for action in legal if isinstance(action, Move)]
+        card = self.card if any(action.card == self.card for action in legal) else ""
+        if self.origin is None or not any(move.origin == self.origin for move in moves):
+            return Choice(card)
+        here = [move for move in moves if move.origin == self.origin]
+        if not any(card in ("", move.card) for move in here):
+            card = ""
+        reached = {move.target for move in here if card in ("", move.card)}
+        return Choice(card, self.origin, self.target if self.target in reached else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One square. `query` is the choice that pressing it makes; `sends` the move it sends."""
+
+    name: str
+    digit: str
+    temple: str
+    label: str
+    classes: str
+    ghost: str = ""
+    chosen: bool = False
+    query: str = ""
+    sends: Move | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HandCard:
+    """One card on the table; `query` and `sends` as for a square."""
+
+    name: str
+    facing: str
+    edge: str
+    chosen: bool = False
+    asked: bool = False
+    query: str = ""
+    sends: Action | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoardView:
+    """A position seen from one side, whose own squares and cards are below."""
+
+    viewer: Colour
+    cells: tuple[Cell, ...]
+    ranks: str
+    files: str
+    above: tuple[HandCard, ...]
+    below: tuple[HandCard, ...]
+    side: HandCard
+    choice: Choice = Choice()
+    # The complete choice, which waits for one more press.
+    sends: Action | None = None
+    # Both cards reach the chosen square: the two moves to ask about.
+    asks: tuple[Move, ...] = ()
+    passing: bool = False
+
+
+def look(position: Position, viewer: Colour, last: Action | None = None) -> BoardView:
+    """A position to look at, where nothing can be chosen."""
+    return choose(position, viewer, last, legal=(), choice=Choice(), ply=0, confirm=True)
+
+
+def choose(
+    position: Position,
+    viewer: Colour,
+    last: Action | None,
+    *,
+    legal: Sequence[Action],
+    choice: Choice,
+    ply: int,
+    confirm: bool,
+) -> BoardView:
+    """A position in which ply number `ply` may be chosen among the `legal` actions.
+
+    With `confirm` off, what would complete the choice sends it instead.
+    """
+    table = _Table(position, viewer, last, tuple(legal), choice.allowed(legal), ply, confirm)
+    return table.view()
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    position: Position
+    viewer: Colour
+    last: Action | None
+    legal: tuple[Action, ...]
+    choice: Choice
+    ply: int
+    confirm: bool
+
+    def view(self) -> BoardView:
+        viewer, position = self.viewer, self.position
+        complete = self.complete()
+        return BoardView(
+            viewer=viewer,
+            cells=tuple(map(self.cell, _squares(viewer))),
+            ranks="54321" if viewer is BLUE else "12345",
+            files="abcde" if viewer is BLUE else "edcba",
+            above=self.hand(viewer.other),
+            below=self.hand(viewer),
+            side=HandCard(position.side_card, self.facing(position.turn), ""),
+            choice=self.choice,
+            sends=complete[0] if len(complete) == 1 else None,
+            asks=tuple(complete) if len(complete) > 1 else (),
+            passing=any(isinstance(action, Pass) for action in self.legal),
+        )
+
+    def facing(self, reader: Colour) -> str:
+        return "up" if reader is self.viewer else "down"
+
+    def moves_from(self, origin: int | None, card: str = "") -> list[Move]:
+        """Legal moves of a piece by one card, or by either when none is named."""
+        return [
+            action
+            for action in self.legal
+            if isinstance(action, Move) and action.origin == origin and card in ("", action.card)
+        ]
+
+    def complete(self) -> list[Action]:
+        """The legal actions the choice fits once nothing is left to choose but the card."""
+        choice = self.choice
+        if Pass(choice.card) in self.legal:
+            return [Pass(choice.card)]
+        if choice.target is None:
+            return []
+        moves = self.moves_from(choice.origin, choice.card)
+        return [move for move in moves if move.target == choice.target]
+
+    # --- squares ----------------------------------------------------------------------------
+
+    def cell(self, square: int) -> Cell:
+        digit = self.position.board[square]
+        ways = [
+            move
+            for move in self.moves_from(self.choice.origin, self.choice.card)
+            if move.target == square
+        ]
+        target = bool(ways) and square == self.choice.target
+        origin = square == self.choice.origin
+        said, classes = self.marks(square, digit, bool(ways), target, origin)
+        return Cell(
+            name=square_name(square),
+            digit=digit,
+            temple=next((colour.word for colour, at in TEMPLES.items() if at == square), ""),
+            label=_spoken(square, digit, said),
+            classes=classes,
+            ghost=self.ghost(target),
+            chosen=target or origin,
+            query=self.square_query(square, bool(ways)),
+            sends=ways[0] if len(ways) == 1 and not self.confirm else None,
+        )
+
+    def marks(
+        self, square: int, digit: str, reached: bool, target: bool, origin: bool
+    ) -> tuple[list[str], str]:
+        """What sets a square apart, in words for the ear and in classes for the eye."""
+        said, classes = [], []
+        if isinstance(self.last, Move) and square in (self.last.origin, self.last.target):
+            classes.append("last")
+            said.append(_("left last") if square == self.last.origin else _("moved last"))
+        if origin:
+            classes.append("chosen")
+            said.append(_("chosen"))
+        if target:
+            classes.append("target")
+            said.append(_("chosen target"))
+        elif reached and digit != "0":
+            classes.append("capture")
+            said.append(_("can be taken"))
+        elif reached:
+            classes.append("legal")
+            said.append(_("can be reached"))
+        return said, " ".join(classes)
+
+    def ghost(self, target: bool) -> str:
+        origin = self.choice.origin
+        return self.position.board[origin] if target and origin is not None else ""
+
+    def square_query(self, square: int, reached: bool) -> str:
+        choice = self.choice
+        if reached:
+            return Choice(choice.card, choice.origin, square).query(self.ply)
+        if square == choice.origin:
+            return Choice(choice.card).query(self.ply)
+        if not self.moves_from(square):
+            return ""
+        card = choice.card if self.moves_from(square, choice.card) else ""
+        return Choice(card, square).query(self.ply)
+
+    # --- cards ------------------------------------------------------------------------------
+
+    def hand(self, colour: Colour) -> tuple[HandCard, ...]:
+        mine = colour is self.viewer
+        return tuple(
+            self.playable(name) if mine else HandCard(name, "down", colour.value)
+            for name in self.position.hand(colour)
+        )
+
+    def playable(self, name: str) -> HandCard:
+        complete = self.complete()
+        fits = [action for action in complete if action.card == name]
+        asked = len(complete) > 1 and bool(fits)
+        return HandCard(
+            name,
+            "up",
+            self.viewer.value,
+            chosen=self.choice.card == name or (bool(fits) and not asked),
+            asked=asked,
+            query=self.card_query(name),
+            sends=self.card_sends(name, fits if asked else []),
+        )
+
+    def card_sends(self, name: str, asked: list[Action]) -> Action | None:
+        if self.confirm:
+            return None
+        if Pass(name) in self.legal:
+            return Pass(name)
+        return asked[0] if asked else None
+
+    def card_query(self, name: str) -> str:
+        if not any(action.card == name for action in self.legal):
+            return ""
+        if self.choice.card == name:
+            return Choice("", self.choice.origin, None).query(self.ply)
+        wider = Choice(name, self.choice.origin, self.choice.target).allowed(self.legal)
+        # A card that the chosen piece cannot use is chosen alone.
+        return (wider if wider.card == name else Choice(name)).query(self.ply)
+
+
+def _squares(viewer: Colour) -> list[int]:
+    """All squares as they are read on the screen, from the top left."""
+    blue = [rank * SIZE + file for rank in reversed(range(SIZE)) for file in range(SIZE)]
+    return blue if viewer is BLUE else blue[::-1]
+
+
+def _spoken(square: int, digit: str, said: list[str]) -> str:
+    words = [square_name(square), str(_PIECES[digit])]
+    words += [str(_TEMPLES[colour]) for colour, at in TEMPLES.items() if at == square]
+    return ", ".join(words + said)
