@@ -1,0 +1,84 @@
+"""Times, spans and time controls in words, in the reader's language and zone."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from games.clock import TimeControl
+
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+# Below this a clock is shown as urgent.
+URGENT = timedelta(hours=12)
+
+
+def span(length: timedelta) -> str:
+    """`2 d 19 h`, `6 h 40 min`, `40 min`: two units at most, rounded down."""
+    if length < MINUTE:
+        return _("under a minute")
+    days, hours, minutes = length.days, length // HOUR % 24, length // MINUTE % 60
+    if days:
+        large, small = _("%(n)d d") % {"n": days}, hours and _("%(n)d h") % {"n": hours}
+    elif hours:
+        large, small = _("%(n)d h") % {"n": hours}, minutes and _("%(n)d min") % {"n": minutes}
+    else:
+        large, small = _("%(n)d min") % {"n": minutes}, ""
+    return f"{large} {small}" if small else large
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """`just now`, `20 min ago`, `yesterday`, `Tuesday 21:05`, `3 Nov`, `3 Nov 2025`."""
+    past = now - moment
+    if past < MINUTE:
+        return _("just now")
+    if past < HOUR:
+        return _("%(n)d min ago") % {"n": past // MINUTE}
+    then, today = timezone.localtime(moment), timezone.localtime(now).date()
+    days = (today - then.date()).days
+    if days == 0 or past < 6 * HOUR:
+        hours = past // HOUR
+        return ngettext("an hour ago", "%(n)d hours ago", hours) % {"n": hours}
+    if days == 1:
+        return _("yesterday")
+    if days < 7:
+        return date_format(then, "l H:i")
+    return date_format(then, "j M" if then.year == today.year else "j M Y")
+
+
+def days(length: timedelta) -> str:
+    """`1 day`, `3 days`; what is not whole days as span() says it."""
+    if length % DAY:
+        return span(length)
+    return ngettext("%(n)d day", "%(n)d days", length.days) % {"n": length.days}
+
+
+def control(it: TimeControl | None) -> str:
+    """`3 days + 1 day a move`, `7 days a move`, `no clock`."""
+    if it is None:
+        return _("no clock")
+    if it.days_a_move is not None:
+        return _("%(days)s a move") % {"days": days(it.bank)}
+    if not it.increment:
+        return _("%(bank)s for the game") % {"bank": days(it.bank)}
+    return _("%(bank)s + %(increment)s a move") % {
+        "bank": days(it.bank),
+        "increment": days(it.increment),
+    }
+
+
+def control_explained(it: TimeControl | None) -> str:
+    """What a time control means for somebody who has never played by one."""
+    if it is None:
+        return _("Nobody’s time runs: take as long as you like.")
+    if it.days_a_move is not None:
+        return _("Each move may take up to %(days)s; nothing is saved up.") % {
+            "days": days(it.bank)
+        }
+    return _(
+        "Each player begins with %(bank)s and gets %(increment)s for every move,"
+        " up to %(cap)s in all."
+    ) % {"bank": days(it.bank), "increment": days(it.increment), "cap": days(it.cap)}
