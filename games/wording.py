@@ -17,17 +17,16 @@ URGENT = timedelta(hours=12)
 
 
 def span(length: timedelta) -> str:
-    """`2 d 19 h`, `6 h 40 min`, `40 min`: two units at most, rounded down."""
+    """`2 d 19 h`, `6 h 40 min`, `40 min`: the two largest units, rounded down, for a clock
+    must never show more than is left."""
+    hours, minutes = length // HOUR % 24, length // MINUTE % 60
     if length < MINUTE:
-        return _("under a minute")
-    days, hours, minutes = length.days, length // HOUR % 24, length // MINUTE % 60
-    if days:
-        large, small = _("%(n)d d") % {"n": days}, hours and _("%(n)d h") % {"n": hours}
-    elif hours:
-        large, small = _("%(n)d h") % {"n": hours}, minutes and _("%(n)d min") % {"n": minutes}
-    else:
-        large, small = _("%(n)d min") % {"n": minutes}, ""
-    return f"{large} {small}" if small else large
+        return _("less than a minute")
+    if length.days:
+        return _("%(days)d d %(hours)02d h") % {"days": length.days, "hours": hours}
+    if hours:
+        return _("%(hours)d h %(minutes)02d min") % {"hours": hours, "minutes": minutes}
+    return _("%(minutes)d min") % {"minutes": minutes}
 
 
 def ago(moment: datetime, now: datetime) -> str:

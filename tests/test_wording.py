@@ -16,13 +16,13 @@ NOW = datetime(2026, 12, 2, 12, 0, tzinfo=UTC)  # a Wednesday
 @pytest.mark.parametrize(
     ("length", "said"),
     [
-        (timedelta(seconds=59), "under a minute"),
+        (timedelta(seconds=59), "less than a minute"),
         (timedelta(minutes=40, seconds=59), "40 min"),
         (timedelta(hours=6, minutes=40), "6 h 40 min"),
-        (timedelta(hours=6), "6 h"),
+        (timedelta(hours=6), "6 h 00 min"),
         (timedelta(days=2, hours=19, minutes=59), "2 d 19 h"),
-        (timedelta(days=3, minutes=5), "3 d"),
-        (timedelta(seconds=-5), "under a minute"),
+        (timedelta(days=3, hours=2), "3 d 02 h"),
+        (timedelta(seconds=-5), "less than a minute"),
     ],
 )
 def test_a_span_has_two_units_at_most(length: timedelta, said: str) -> None:

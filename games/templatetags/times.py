@@ -1,9 +1,11 @@
 """Durations and moments in words, in the reader's language and zone.
 
-{{ left|duration }}       "2 d 19 h", "6 h 40 min", "less than a minute"
+{{ left|duration }}           "2 d 19 h", "6 h 40 min", "less than a minute"
 {{ game.control|control }}    "3 days + 1 day a move", "3 days a move", "no clock"
+{{ game.control|control_explained }}   the same in whole sentences
 {{ game.deadline|moment }}    a <time> element: "Thu 18:00"; further away "12 Dec 18:00"
 {{ ply.played|ago }}          a <time> element: "today 18:00", "yesterday 18:00", "12 Nov"
+{{ ply.played|since }}        a <time> element: "20 min ago", "an hour ago", "yesterday"; for lists
 """
 
 from __future__ import annotations
@@ -16,47 +18,27 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from games.clock import TimeControl
+from games import wording
 
 register = template.Library()
 
 
+register.filter("control", wording.control)
+register.filter("control_explained", wording.control_explained)
+
+
 @register.filter
 def duration(left: timedelta | None) -> str:
-    """The two largest units, rounded down: a clock never shows more than is left."""
-    if left is None:
-        return ""
-    minutes = max(int(left.total_seconds()) // 60, 0)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    if days:
-        return _("%(days)d d %(hours)02d h") % {"days": days, "hours": hours}
-    if hours:
-        return _("%(hours)d h %(minutes)02d min") % {"hours": hours, "minutes": minutes}
-    if minutes:
-        return _("%(minutes)d min") % {"minutes": minutes}
-    return _("less than a minute")
+    return "" if left is None else wording.span(left)
 
 
 @register.filter
-def control(value: TimeControl | None) -> str:
-    if value is None:
-        return _("no clock")
-    days = value.days_a_move
-    if days is not None:
-        return ngettext("%(n)d day a move", "%(n)d days a move", days) % {"n": days}
-    return _("%(bank)s + %(increment)s a move") % {
-        "bank": _length(value.bank),
-        "increment": _length(value.increment),
-    }
-
-
-def _length(span: timedelta) -> str:
-    if span % timedelta(days=1):
-        return duration(span)
-    return ngettext("%(n)d day", "%(n)d days", span.days) % {"n": span.days}
+def since(when: datetime | None) -> SafeString | str:
+    """As a list says it; a page that stays open would go on saying it."""
+    if when is None:
+        return ""
+    return _element(timezone.localtime(when), wording.ago(when, timezone.now()))
 
 
 @register.filter
