@@ -88,10 +88,9 @@ def _make_good(outage: Outage) -> None:
 def _move_deadline(game: Game, deadline: datetime, outage: Outage) -> None:
     now = outage.ended
     game.deadline, game.outage = max(deadline, game.deadline or deadline), outage
-    # Just before the outage's end: a reminder due in the very instant still counts.
-    game.next_reminder = reminder_due(
-        game.deadline, game.turn_began, play.REMINDER_HOURS, now - timedelta(microseconds=1)
-    )
+    # From the ply's beginning: reminders go again, the nearest of those that are past.
+    began = game.turn_began
+    game.next_reminder = reminder_due(game.deadline, began, play.REMINDER_HOURS, began)
     notices.withdraw(game, (Kind.REMINDER,), now=now)
     Game.objects.filter(pk=game.pk).update(
         deadline=game.deadline,
