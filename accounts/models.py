@@ -26,11 +26,13 @@ class UserQuerySet(models.QuerySet["User"]):
         """The player of that name whatever the case; an exact spelling is not needed."""
         return self.filter(username__iexact=name)
 
-    def with_address(self, address: str) -> Self:
-        """People who gave this address: who confirmed it first, then the latest to give it."""
-        return self.filter(kind=User.Kind.PERSON, emailaddress__email=address.lower()).order_by(
-            "-emailaddress__verified", "-emailaddress__pk"
-        )
+    def holding(self, address: str, *, confirmed: bool) -> Self:
+        """People who gave this address, the latest first; who confirmed it is one at most."""
+        return self.filter(
+            kind=User.Kind.PERSON,
+            emailaddress__email=address.lower(),
+            emailaddress__verified=confirmed,
+        ).order_by("-emailaddress__pk")
 
     def idle_guests(self, now: datetime) -> Self:
         """Guests who opened no page for IDLE_AFTER."""
@@ -144,6 +146,11 @@ class User(AbstractUser):
         return self.kind == self.Kind.ENGINE
 
 
+def _one_line(error: str) -> str:
+    """What a stranger's server said, as a column takes it."""
+    return " ".join(error.replace("\0", " ").split())[:200]
+
+
 class Message(models.Model):
     """What mails and deliveries share: when to try (again), how often it was tried, how it ended.
 
@@ -177,7 +184,7 @@ class Message(models.Model):
 
     def mark_refused(self, now: datetime, error: str) -> None:
         """It will never go: no more tries."""
-        self._mark_unless_taken(next_try=None, failed=now, error=error[:200])
+        self._mark_unless_taken(next_try=None, failed=now, error=_one_line(error))
 
     def mark_delayed(self, now: datetime, error: str) -> None:
         """It may go later: tried again by RETRY_MINUTES, given up after GIVE_UP_AFTER."""
@@ -185,7 +192,7 @@ class Message(models.Model):
             self.mark_refused(now, error)
             return
         wait = RETRY_MINUTES[max(min(self.tries, len(RETRY_MINUTES)), 1) - 1]
-        self._mark_unless_taken(next_try=now + timedelta(minutes=wait), error=error[:200])
+        self._mark_unless_taken(next_try=now + timedelta(minutes=wait), error=_one_line(error))
 
     def _mark_unless_taken(self, **fields: Any) -> None:
         """A worker whose lease ran out must not undo what the next one wrote."""

@@ -43,7 +43,6 @@ class Nudge:
 def nudge(task: str, *args: int) -> None:
     """Ask for the task by name once the current transaction, if any, is committed."""
     wanted = Nudge(task, args)
-    if not any(
-        func == wanted for _sids, func, _robust in transaction.get_connection().run_on_commit
-    ):
+    waiting = transaction.get_connection().run_on_commit
+    if not any(func == wanted for _sids, func, _robust in waiting):
         transaction.on_commit(wanted, robust=True)

@@ -1,0 +1,311 @@
+"""Every mail of the site: a row written with the event, sent from the row by a worker.
+
+A dead mail server never shows in a request, and a mail that cannot go holds up no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import logging
+import smtplib
+import ssl
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime, timedelta
+from email import charset
+from email.generator import BytesGenerator
+from email.utils import parseaddr
+from io import BytesIO
+from urllib.parse import urlsplit
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.core.mail.backends.base import BaseEmailBackend
+from django.core.mail.message import sanitize_address
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.models import GIVE_UP_AFTER, Mail, User
+from accounts.nudge import nudge
+
+logger = logging.getLogger(__name__)
+
+SEND_MAILS = "accounts.send_mails"
+REMOVED_AFTER = timedelta(days=30)
+
+# Seven bits all the way: no server on the road has to support anything.
+_UTF8 = charset.Charset("utf-8")
+_UTF8.body_encoding = charset.QP
+
+
+class Refused(Exception):
+    """The recipient's side will never take this mail."""
+
+
+class Delayed(Exception):
+    """It did not go now; it may go later."""
+
+
+class Unreachable(Delayed):
+    """There is no server to talk to, so no other mail goes either."""
+
+
+def address(player: User) -> str:
+    """Where mails about games go: the confirmed address, or empty."""
+    rows = EmailAddress.objects.filter(user=player, verified=True).order_by("-primary", "pk")
+    return rows.values_list("email", flat=True).first() or ""
+
+
+# --- writing --------------------------------------------------------------------------------
+
+
+def write(message: EmailMessage, *, key: str, next_try: datetime | None) -> Mail:
+    """The row of that key, made from the message unless it is there already.
+
+    Without `next_try` whoever wrote the row says when it is sent.
+    """
+    [recipient] = message.recipients()
+    return _write(message, recipient, key, next_try)
+
+
+def _write(message: EmailMessage, recipient: str, key: str, next_try: datetime | None) -> Mail:
+    now = timezone.now()
+    # The time too: a site set up anew counts from one again, and mailboxes drop what they know.
+    name = hashlib.sha256(f"{key} {now.isoformat()}".encode()).hexdigest()[:32]
+    message.encoding = message.encoding or _UTF8
+    message.extra_headers.setdefault("Auto-Submitted", "auto-generated")
+    message.extra_headers["Message-ID"] = f"<{name}@{_host()}>"
+    row = Mail(
+        key=key,
+        recipient=sanitize_address(recipient, "utf-8"),
+        subject=str(message.subject)[:200],
+        message=_wire(message),
+        created=now,
+        next_try=next_try,
+    )
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError:
+        return Mail.objects.get(key=key)
+    return row
+
+
+def _wire(message: EmailMessage) -> bytes:
+    wire = BytesIO()
+    BytesGenerator(wire, mangle_from_=False).flatten(message.message(), linesep="\r\n")
+    return wire.getvalue()
+
+
+class RowBackend(BaseEmailBackend):
+    """Django's way to send: here it only writes rows, and nudges the worker that sends them."""
+
+    def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
+        for message in email_messages:
+            for recipient in message.recipients():
+                _write(message, recipient, f"account:{uuid.uuid4().hex}", timezone.now())
+        nudge(SEND_MAILS)
+        return len(email_messages)
+
+
+# --- sending --------------------------------------------------------------------------------
+
+
+def send_due(*, seconds: float) -> None:
+    """Send the mails that have their own time, the longest due first, for so many seconds.
+
+    A server that cannot be reached ends the run: the other mails stay due, and the next run
+    begins with another one.
+    """
+    until = time.monotonic() + seconds
+    with connection():
+        while time.monotonic() < until:
+            due = Mail.objects.filter(next_try__lte=timezone.now()).order_by("next_try", "pk")
+            row = due.first()
+            if row is None or not _try(row):
+                return
+
+
+def _try(row: Mail) -> bool:
+    """One try. Whatever goes wrong goes wrong for this mail alone; False: no server."""
+    now = timezone.now()
+    if not row.claim(now, timedelta(seconds=settings.MAIL_LEASE)):
+        return True
+    try:
+        if now - row.created >= GIVE_UP_AFTER:
+            row.mark_refused(now, "expired")
+        else:
+            send(row, now=now)
+    except Refused as refusal:
+        logger.info("mail %s was refused: %s", row.pk, refusal)
+    except Unreachable as trouble:
+        row.mark_delayed(timezone.now(), str(trouble))
+        return False
+    except Delayed as delay:
+        row.mark_delayed(timezone.now(), str(delay))
+    except Exception as error:
+        logger.exception("mail %s could not be sent", row.pk)
+        row.mark_delayed(timezone.now(), repr(error))
+    return True
+
+
+def send(mail: Mail, *, now: datetime) -> None:
+    """Send the row and mark it sent, or raise Refused (the row is marked) or Delayed (it isn't).
+
+    Without a mail server, /mailbox/ is where the mail arrives.
+    """
+    if mail.sent:
+        return
+    if mail.failed:
+        raise Refused(mail.error)
+    if settings.EMAIL_URL:
+        try:
+            _deliver(mail)
+        except Refused as refusal:
+            mail.mark_refused(now, str(refusal))
+            raise
+    elif not settings.MAILBOX:
+        raise Unreachable("no mail server is set: EMAIL_URL")
+    mail.mark_sent(now)
+
+
+def _deliver(mail: Mail) -> None:
+    postman = _postman.get()
+    if postman:
+        postman.deliver(mail)
+        return
+    with connection():
+        _deliver(mail)
+
+
+@contextmanager
+def connection() -> Iterator[None]:
+    """Mails sent inside go over one connection, which the first of them opens."""
+    postman = Postman()
+    token = _postman.set(postman)
+    try:
+        yield
+    finally:
+        _postman.reset(token)
+        postman.leave()
+
+
+class Postman:
+    """One connection to the mail server, opened when first needed and again after trouble."""
+
+    def __init__(self) -> None:
+        self._smtp: smtplib.SMTP | None = None
+
+    def deliver(self, mail: Mail) -> None:
+        smtp = self._connected()
+        sender = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
+        try:
+            smtp.sendmail(sender, [mail.recipient], bytes(mail.message))
+        except smtplib.SMTPRecipientsRefused as refusal:
+            self._answered(*refusal.recipients[mail.recipient])
+        except smtplib.SMTPDataError as refusal:
+            self._answered(refusal.smtp_code, refusal.smtp_error)
+        except (OSError, ValueError) as error:
+            # All other trouble of smtplib is an OSError; a text that fits no wire a ValueError.
+            self._drop()
+            raise Delayed(_said(error)) from error
+
+    def leave(self) -> None:
+        if self._smtp and self._smtp.sock:
+            try:
+                self._smtp.quit()
+            except OSError as error:
+                logger.info("the mail server did not say goodbye: %s", error)
+        self._drop()
+
+    def _answered(self, code: int, text: bytes | str) -> None:
+        """Only an answer to this very mail is final: 5xx to its recipient or to its text."""
+        answer = f"{code} {_text(text)}"
+        if 500 <= code <= 599:
+            raise Refused(answer)
+        self._drop()
+        raise Delayed(answer)
+
+    def _connected(self) -> smtplib.SMTP:
+        if self._smtp and not self._alive(self._smtp):
+            self._drop()
+        if self._smtp is None:
+            try:
+                self._smtp = _connect()
+            except (OSError, ValueError) as error:
+                raise Unreachable(_said(error)) from error
+        return self._smtp
+
+    @staticmethod
+    def _alive(smtp: smtplib.SMTP) -> bool:
+        """Servers end a connection after so many mails or seconds; ask before relying on it."""
+        try:
+            return bool(smtp.noop()[0] == 250)
+        except OSError:
+            return False
+
+    def _drop(self) -> None:
+        if self._smtp:
+            self._smtp.close()
+        self._smtp = None
+
+
+_postman: ContextVar[Postman | None] = ContextVar("postman", default=None)
+
+
+def _connect() -> smtplib.SMTP:
+    host, port, context = settings.EMAIL_HOST, settings.EMAIL_PORT, ssl.create_default_context()
+    name, timeout = _greeting(), settings.EMAIL_TIMEOUT
+    smtp = (
+        smtplib.SMTP_SSL(host, port, name, timeout=timeout, context=context)
+        if settings.EMAIL_USE_SSL
+        else smtplib.SMTP(host, port, name, timeout=timeout)
+    )
+    try:
+        if settings.EMAIL_USE_TLS:
+            smtp.starttls(context=context)
+        if settings.EMAIL_HOST_USER:
+            smtp.login(settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD)
+    except BaseException:
+        smtp.close()
+        raise
+    return smtp
+
+
+def _host() -> str:
+    return urlsplit(settings.SITE_URL).hostname or "localhost"
+
+
+def _greeting() -> str:
+    """How we name ourselves to the server; asking the DNS for it could take many seconds."""
+    try:
+        ip = ipaddress.ip_address(_host())
+    except ValueError:
+        return _host()
+    return f"[{ip}]" if ip.version == 4 else f"[IPv6:{ip}]"
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, smtplib.SMTPResponseException):
+        return f"{error.smtp_code} {_text(error.smtp_error)}"
+    return f"{type(error).__name__}: {error}"
+
+
+def _text(answer: bytes | str) -> str:
+    return answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
+
+
+# --- what the clean-up removes --------------------------------------------------------------
+
+
+def remove_old(now: datetime) -> None:
+    """Wipe what nobody will send any more; after REMOVED_AFTER the rows go too."""
+    Mail.objects.filter(created__lte=now - REMOVED_AFTER).delete()
+    if not settings.MAILBOX:
+        given_up = Mail.objects.filter(created__lte=now - GIVE_UP_AFTER - timedelta(days=1))
+        given_up.exclude(message=b"").update(message=b"", next_try=None)
