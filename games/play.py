@@ -158,11 +158,11 @@ def settle(game_id: int, now: datetime) -> None:
         return
     with transaction.atomic():
         game = _locked(game_id)
-        if not game.is_over and _time_is_up(game, now):
+        if not game.is_over and time_is_up(game, now):
             _flag(game, now)
 
 
-def _time_is_up(game: Game, now: datetime) -> bool:
+def time_is_up(game: Game, now: datetime) -> bool:
     """Out of time, and not through an outage of the site that the sweep has yet to see."""
     if game.deadline is None or game.deadline > now:
         return False
@@ -196,7 +196,7 @@ def _deed(game_id: int, player: User, now: datetime) -> Iterator[tuple[Game, Sea
         if seat is None:
             raise NotYourGame
         # Out of time between the settling and the lock: the sweep flags it; this deed is late.
-        if game.is_over or _time_is_up(game, now):
+        if game.is_over or time_is_up(game, now):
             raise GameOver
         yield game, seat
 
