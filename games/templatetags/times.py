@@ -6,6 +6,7 @@
 {{ game.deadline|moment }}    a <time> element: "Thu 18:00"; further away "12 Dec 18:00"
 {{ ply.played|ago }}          a <time> element: "today 18:00", "yesterday 18:00", "12 Nov"
 {{ ply.played|since }}        a <time> element: "20 min ago", "an hour ago", "yesterday"; for lists
+{{ game.ended|day }}      a <time> element: "28 Nov", "28 Nov 2025"
 """
 
 from __future__ import annotations
@@ -66,8 +67,20 @@ def ago(when: datetime | None) -> SafeString | str:
     elif days < 6:
         text = date_format(local, "D H:i")
     else:
-        text = date_format(local, "j M" if local.year == timezone.localdate().year else "j M Y")
+        text = _date(local)
     return _element(local, text)
+
+
+@register.filter
+def day(when: datetime | None) -> SafeString | str:
+    if when is None:
+        return ""
+    local = timezone.localtime(when)
+    return _element(local, _date(local))
+
+
+def _date(local: datetime) -> str:
+    return date_format(local, "j M" if local.year == timezone.localdate().year else "j M Y")
 
 
 def _element(local: datetime, text: str) -> SafeString:
