@@ -218,12 +218,12 @@ if EMAIL_URL:
 elif not _LOOPBACK:
     raise ImproperlyConfigured("EMAIL_URL must be set: a site at a public SITE_URL sends mail.")
 # Seconds after which a mail that was being sent counts as not sent.
-MAIL_LEASE = env.number("MAIL_LEASE", 60, least=1, most=240)
+MAIL_LEASE = int(env.number("MAIL_LEASE", 60, least=1, most=240))
 
 # --- work behind the pages ------------------------------------------------------------------
 
 # Seconds an engine may think before its process is ended; its lease is five longer.
-ENGINE_TIME_LIMIT = env.number("ENGINE_TIME_LIMIT", 25, least=1, most=25)
+ENGINE_TIME_LIMIT = int(env.number("ENGINE_TIME_LIMIT", 25, least=1, most=25))
 ENGINE_LEASE = min(ENGINE_TIME_LIMIT + 5, 30)
 SWEEP_SECONDS = env.number("SWEEP_SECONDS", 15, least=1, most=15)
 CELERY_BROKER_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")
