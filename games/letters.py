@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
@@ -27,7 +26,7 @@ def letter(notice: Notice, address: str, token: str) -> EmailMultiAlternatives:
 
     `token` is that of the one-click unsubscribe (RFC 8058), for this player and kind.
     """
-    with translation.override(settings.LANGUAGE_CODE), timezone.override(zone(notice.player)):
+    with translation.override(settings.LANGUAGE_CODE), timezone.override(notice.player.zone):
         context = _context(notice) | {"unsubscribe": link("unsubscribe", token)}
         said = render_to_string(f"mail/{notice.kind}.txt", context).strip()
         context["said"] = said
@@ -44,13 +43,6 @@ def letter(notice: Notice, address: str, token: str) -> EmailMultiAlternatives:
 def link(name: str, *args: object) -> str:
     """An absolute address of ours, from SITE_URL and never from a request."""
     return settings.SITE_URL + reverse(name, args=args)
-
-
-def zone(player: User) -> ZoneInfo:
-    try:
-        return ZoneInfo(player.time_zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        return ZoneInfo("UTC")
 
 
 def _subject(notice: Notice) -> str:
@@ -95,7 +87,7 @@ def _context(notice: Notice) -> dict[str, Any]:
     context: dict[str, Any] = {
         "notice": notice,
         "player": notice.player,
-        "zone_name": str(zone(notice.player)),
+        "zone_name": str(notice.player.zone),
         "preferences": link("preferences"),
         "link": link("your_turn"),
     }

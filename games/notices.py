@@ -95,41 +95,48 @@ def subscription(player: User, kind: str) -> Subscription:
 
 
 def deliver_due(*, seconds: float) -> None:
-    """Send what is due, the longest due first, for about so many seconds."""
+    """Send what is due, the longest due first, for about so many seconds.
+
+    A server that cannot be reached ends the run: the rest stays due for the next one.
+    """
     until = time.monotonic() + seconds
-    lease = timedelta(seconds=settings.MAIL_LEASE)
-    while time.monotonic() < until:
-        due = Delivery.objects.filter(next_try__lte=timezone.now()).order_by("next_try")[:50]
-        batch = list(due)
-        if not batch:
-            return
-        for delivery in batch:
-            if time.monotonic() >= until:
+    with mail.connection():
+        while time.monotonic() < until:
+            due = Delivery.objects.filter(next_try__lte=timezone.now()).order_by("next_try", "pk")
+            delivery = due.first()
+            if delivery is None or not _try(delivery):
                 return
-            if delivery.claim(timezone.now(), lease):
-                _deliver(delivery)
 
 
-def _deliver(delivery: Delivery) -> None:
-    """One try. Whatever goes wrong goes wrong for this delivery alone."""
-    notice = Notice.objects.select_related("player", "game", "challenge").get(pk=delivery.notice_id)
-    key = f"notice:{notice.pk}"
+def _try(delivery: Delivery) -> bool:
+    """One try. Whatever goes wrong goes wrong for this delivery alone; False: no server."""
+    if not delivery.claim(timezone.now(), timedelta(seconds=settings.MAIL_LEASE)):
+        return True
     try:
-        reason = _stale(notice, timezone.now())
-        if reason:
-            _drop(delivery, notice, key, reason)
-            return
-        row = Mail.objects.filter(key=key).first() or _write(notice, key)
-        mail.send(row, now=timezone.now())
+        _deliver(delivery)
     except mail.Refused as refusal:
         delivery.mark_refused(timezone.now(), str(refusal))
+    except mail.Unreachable as trouble:
+        delivery.mark_delayed(timezone.now(), str(trouble))
+        return False
     except mail.Delayed as delay:
         delivery.mark_delayed(timezone.now(), str(delay))
     except Exception as error:
-        logger.exception("notice %s could not be delivered", notice.pk)
+        logger.exception("delivery %s failed", delivery.pk)
         delivery.mark_delayed(timezone.now(), repr(error))
-    else:
-        delivery.mark_sent(timezone.now())
+    return True
+
+
+def _deliver(delivery: Delivery) -> None:
+    notice = Notice.objects.select_related("player", "game", "challenge").get(pk=delivery.notice_id)
+    key = f"notice:{notice.pk}"
+    reason = _stale(notice, timezone.now())
+    if reason:
+        _drop(delivery, notice, key, reason)
+        return
+    row = Mail.objects.filter(key=key).first() or _write(notice, key)
+    mail.send(row, now=timezone.now())
+    delivery.mark_sent(timezone.now())
 
 
 def _stale(notice: Notice, now: datetime) -> str:

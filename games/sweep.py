@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
+from accounts import mail
 from accounts.models import User
 from games import challenges, notices, play
 from games.clock import reminder_due
@@ -138,7 +139,8 @@ def claim_engine_move(game_id: int, now: datetime) -> Game | None:
 
 def engine_moves_due(now: datetime) -> list[int]:
     """Games to nudge; where a try has failed, or nobody comes, the move is made here and now."""
-    nudge, overdue = [], []
+    nudge: list[int] = []
+    overdue: list[int] = []
     for game in Game.objects.running().filter(engine_due__lte=now).order_by("engine_due")[:1000]:
         late = game.engine_tries > 0 or game.engine_nudges >= ENGINE_NUDGES
         (overdue if late else nudge).append(game.pk)
@@ -174,3 +176,4 @@ def clean_up(now: datetime) -> None:
             Game.objects.filter(seats__player=guest).delete()
             guest.delete()
     User.objects.never_confirmed(now).filter(seats__isnull=True).delete()
+    mail.remove_old(now)
