@@ -1,13 +1,18 @@
-"""What views of every family need: who asks, and where a browser goes after a post."""
+"""What views of every family need: who asks, for which game, and where a post leads."""
 
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponseRedirect
+from django.http import Http404, HttpResponseRedirect
 from django.shortcuts import resolve_url
+from django.views.decorators.cache import cache_control
 
 from accounts.middleware import Request
 from accounts.models import User
+from games.models import Game
+
+# What one reader was shown is shown to nobody else, and asked for anew each time.
+never_stored = cache_control(private=True, no_cache=True)
 
 
 class SeeOther(HttpResponseRedirect):
@@ -25,3 +30,11 @@ def reader(request: Request) -> User:
     if not user.is_authenticated:
         raise PermissionDenied
     return user
+
+
+def visible_game(request: Request, pk: int) -> Game:
+    """The game with its seats; to others than its players a private one does not exist."""
+    game = Game.objects.visible_to(request.user.pk).with_seats().filter(pk=pk).first()
+    if game is None:
+        raise Http404
+    return game
