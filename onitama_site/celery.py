@@ -6,7 +6,9 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import celeryd_init
+from celery.signals import celeryd_init, worker_process_init
+
+from onitama_site.processes import die_with
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "onitama_site.settings")
 
@@ -24,3 +26,12 @@ def be_patient(conf: Any, **_: Any) -> None:
         "socket_connect_timeout": 5,
         "max_retries": None,
     }
+
+
+_WORKER = os.getpid()
+
+
+@worker_process_init.connect
+def die_with_the_worker(**_: Any) -> None:
+    """Celery asks the kernel for it too, but misses a worker killed while this child started."""
+    die_with(_WORKER)
