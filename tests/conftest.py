@@ -1,14 +1,19 @@
-"""Fixtures for every test: static files without collecting, a browser if there is one."""
+"""Fixtures for every test: static files, a browser if there is one, real servers."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.test import override_settings
+
+from tests.servers import ROOT, PostOffice, Site, clean_environment
 
 PLAIN = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 
@@ -33,3 +38,45 @@ def chromium() -> str:
     if os.environ.get("REQUIRE_BROWSER") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def collected_static_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `collectstatic` makes, for the real servers of all tests."""
+    data = tmp_path_factory.mktemp("collected")
+    subprocess.run(
+        [sys.executable, "manage.py", "collectstatic", "--no-input", "-v", "0"],
+        cwd=ROOT,
+        env=clean_environment(data),
+        check=True,
+    )
+    return data / "static"
+
+
+@pytest.fixture
+def make_site(
+    tmp_path: Path,
+    collected_static_files: Path,
+    transactional_db: None,
+    django_db_serialized_rollback: None,
+) -> Iterator[Callable[..., Site]]:
+    """Makes the site's processes, given more variables, over the test's database."""
+    sites: list[Site] = []
+
+    def make(**variables: str) -> Site:
+        site = Site(tmp_path, collected_static_files, **variables)
+        sites.append(site)
+        return site
+
+    yield make
+    for site in sites:
+        site.close()
+
+
+@pytest.fixture
+def post_office() -> Iterator[PostOffice]:
+    """A mail server that takes every mail until it is told otherwise."""
+    office = PostOffice()
+    office.open()
+    yield office
+    office.close()
