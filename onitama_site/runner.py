@@ -186,6 +186,30 @@ def _fingerprint() -> str:
 # --- the processes ------------------------------------------------------------------------------
 
 
+def web_command(descriptor: int) -> list[str]:
+    """Serves on a listening socket that the child inherits under this number."""
+    gunicorn = [sys.executable, "-m", "gunicorn", "-c", "python:onitama_site.web"]
+    return [*gunicorn, "-b", f"fd://{descriptor}"]
+
+
+def worker_command(queue: str, application: str = "onitama_site") -> list[str]:
+    # One process each, which need not know of the others.
+    options = ["-Q", queue, "-n", f"{queue}@%h", "-c", "1", "-l", "warning"]
+    options += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    return [*_celery(application), "worker", *options]
+
+
+def beat_command(data: Path) -> list[str]:
+    options = ["-s", str(data / "beat-schedule"), "--pidfile", "", "-l", "warning"]
+    return [*_celery("onitama_site"), "beat", *options]
+
+
+def _celery(application: str) -> list[str]:
+    # Each worker would say it in ten lines; announce() says it in one.
+    quiet = "ignore:You're running the worker with superuser privileges"
+    return [sys.executable, "-W", quiet, "-m", "celery", "-q", "-A", application]
+
+
 @dataclass
 class Site:
     """The children, in the order in which they stop."""
@@ -200,13 +224,15 @@ class Site:
     def start(self, listener: socket.socket) -> None:
         if not environment.text("REDIS_URL"):
             self._start_broker()
-        self.web.append(_start_web(listener))
+        number = listener.fileno()
+        self.web.append(Child.start("web server", web_command(number), descriptors=[number]))
         # The page first: the others would make it wait for the processor.
         self._wait_for_page(listener.getsockname()[1])
         if self.wishes.stop:
             return
-        self.workers += [_start_worker(queue) for queue in QUEUES]
-        self.beat.append(_start_beat(self.data))
+        for queue in QUEUES:
+            self.workers.append(Child.start(f"{queue} worker", worker_command(queue)))
+        self.beat.append(Child.start("beat", beat_command(self.data)))
 
     def _start_broker(self) -> None:
         try:
@@ -253,27 +279,6 @@ class Site:
                     say(f"The {child.name} had to be killed.")
 
 
-def _start_web(listener: socket.socket) -> Child:
-    number = listener.fileno()
-    command = [sys.executable, "-m", "gunicorn", "-c", "python:onitama_site.web"]
-    return Child.start("web server", [*command, "-b", f"fd://{number}"], descriptors=[number])
-
-
-def _start_worker(queue: str) -> Child:
-    options = ["-Q", queue, "-n", f"{queue}@%h", "-c", "1", "-l", "warning"]
-    options += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    return Child.start(f"{queue} worker", [*_celery(), "worker", *options])
-
-
-def _start_beat(data: Path) -> Child:
-    options = ["-s", str(data / "beat-schedule"), "--pidfile", "", "-l", "warning"]
-    return Child.start("beat", [*_celery(), "beat", *options])
-
-
-def _celery() -> list[str]:
-    return [sys.executable, "-m", "celery", "-q", "-A", "onitama_site"]
-
-
 def _answers(port: int) -> bool:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
     try:
@@ -295,6 +300,8 @@ def announce(port: int, data: Path) -> None:
     if settings.MAILBOX:
         say(f"Every mail it sends is shown at {here}/mailbox/")
     say(f"All data is kept in {data}")
+    if os.geteuid() == 0:
+        say("It runs as root; a user of its own would be safer.")
     say("Press Ctrl-C to stop.\n")
 
 
