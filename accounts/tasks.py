@@ -1,9 +1,11 @@
-"""Celery's door into accounts. Only workers import this: requests nudge by name."""
+"""Celery's doors into accounts. Only workers import this: requests nudge by name."""
 
 from __future__ import annotations
 
 from celery import shared_task
 from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
+from django.utils import timezone
 
 from accounts import mail
 
@@ -12,3 +14,9 @@ from accounts import mail
 @shared_task(name=mail.SEND_MAILS, time_limit=int(settings.MAIL_LEASE))
 def send_mails() -> None:
     mail.send_due(seconds=settings.MAIL_LEASE / 2)
+
+
+@shared_task(name="accounts.clean_up", time_limit=240)
+def clean_up() -> None:
+    mail.remove_old(timezone.now())
+    SessionStore.clear_expired()

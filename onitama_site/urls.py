@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
 
@@ -9,6 +10,8 @@ urlpatterns = [
     path("", include("accounts.urls")),
     path("", include("games.urls")),
     path("accounts/", include("allauth.account.urls")),
+    # The staff log in where everybody does: there the attempts are counted.
+    path("admin/login/", secure_admin_login(admin.site.login)),
     path("admin/", admin.site.urls),
 ]
 
