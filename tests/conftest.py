@@ -27,6 +27,13 @@ def _uncollected_static_files(tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _mails_are_rows(django_test_environment: None) -> Iterator[None]:
+    """Django's test runner would catch them before they are written."""
+    with override_settings(EMAIL_BACKEND="accounts.mail.RowBackend"):
+        yield
+
+
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of a chromium, else the test is skipped, or fails under REQUIRE_BROWSER=1."""
