@@ -8,8 +8,8 @@ After {% load board %}:
 {% small_board position viewer last %}
     25 squares without links, for lists. position: the one-line text (Game.position).
     viewer: "b" or "r", whose side is below. last: the last ply's token ("boar:a1a2") or "".
-{% piece digit %}
-    A piece for a square, by its digit in a board's text, "1" to "4".
+{% square_picture digit temple ghost %}
+    What stands on a square: a digit of a board's text; "blue" or "red" where a temple is.
 {% icon name %}
     One of first prev next last flip close down lock swap.
 {{ "sea_snake"|card_name }}, {{ "boar:a1a2"|ply_text }}
@@ -28,7 +28,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, ngettext
 
 from games.onitama.cards import CARDS, Colour, Step
-from games.onitama.position import SIZE, Move, parse_move, square_name
+from games.onitama.position import SIZE, Action, Move, Pass, parse_move, square_name
 
 register = template.Library()
 
@@ -50,12 +50,31 @@ def ply_text(token: str) -> str:
     return gettext("passed with %(card)s") % {"card": card}
 
 
+@register.filter
+def square(number: int) -> str:
+    return square_name(number)
+
+
+@register.filter
+def is_pass(action: Action) -> bool:
+    return isinstance(action, Pass)
+
+
 @register.simple_tag
-def piece(digit: str) -> SafeString:
-    side = "blue" if digit in "12" else "red"
-    return _markup(
-        f'<svg class="piece {side}" aria-hidden="true"><use href="#piece-{digit}"/></svg>'
-    )
+@lru_cache(maxsize=256)
+def square_picture(digit: str, temple: str = "", ghost: str = "") -> SafeString:
+    """What stands on a square; a ghost is a piece that would come there."""
+    picture = ""
+    if temple:
+        picture += f'<svg class="temple {temple}" aria-hidden="true"><use href="#temple"/></svg>'
+    for piece, extra in ((digit, ""), (ghost, " ghost")):
+        if piece not in ("", "0"):
+            side = "blue" if piece in "12" else "red"
+            picture += (
+                f'<svg class="piece {side}{extra}" aria-hidden="true">'
+                f'<use href="#piece-{piece}"/></svg>'
+            )
+    return _markup(picture)
 
 
 @register.simple_tag

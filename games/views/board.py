@@ -147,10 +147,13 @@ class _Table:
             files="abcde" if viewer is BLUE else "edcba",
             above=self.hand(viewer.other),
             below=self.hand(viewer),
-            side=HandCard(position.side_card, self.facing(position.turn), ""),
+            # Gold, as the squares: it is the card that was played last.
+            side=HandCard(
+                position.side_card, self.facing(position.turn), "last" if self.last else ""
+            ),
             choice=self.choice,
             sends=complete[0] if len(complete) == 1 else None,
-            asks=tuple(complete) if len(complete) > 1 else (),
+            asks=tuple(move for move in complete if isinstance(move, Move) and len(complete) > 1),
             passing=any(isinstance(action, Pass) for action in self.legal),
         )
 

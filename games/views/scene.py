@@ -1,0 +1,444 @@
+"""Everything the page of a game shows one reader, put together for its template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import F
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from games import play, wording
+from games.models import Game, Seat
+from games.onitama.cards import Colour
+from games.onitama.position import Action, Move, Pass, parse_move, square_name
+from games.templatetags.board import card_name
+from games.views import board
+from games.views.board import Choice
+
+# How often an open page asks, and how long it asks every second while the computer thinks.
+SLOW, FAST, FAST_FOR = 10, 1, wording.MINUTE
+_MASTERS = "24"
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One ply as the record tells it."""
+
+    number: int
+    action: Action
+    mover: Colour
+    # The digit of the piece that was on the target square; "0" for none.
+    taken: str
+    when: datetime
+
+    def __str__(self) -> str:
+        card = card_name(self.action.card)
+        if isinstance(self.action, Pass):
+            return _("%(card)s, pass") % {"card": card}
+        sign = "–" if self.taken == "0" else "×"
+        return f"{card} {square_name(self.action.origin)}{sign}{square_name(self.action.target)}"
+
+    @property
+    def sentence(self) -> str:
+        """What was done, to stand after a name."""
+        if isinstance(self.action, Pass):
+            return _("passed with %(card)s") % {"card": card_name(self.action.card)}
+        said = {
+            "card": card_name(self.action.card),
+            "origin": square_name(self.action.origin),
+            "target": square_name(self.action.target),
+        }
+        if self.taken == "0":
+            return _("played %(card)s %(origin)s–%(target)s") % said
+        if self.taken in _MASTERS:
+            return _("played %(card)s %(origin)s–%(target)s and took the master") % said
+        return _("played %(card)s %(origin)s–%(target)s and took a student") % said
+
+
+def played(game: Game) -> list[Played]:
+    """The record, with who moved and what was taken."""
+    position, result = game.start, []
+    for number, token, when in game.record.values_list("number", "action", "played"):
+        action = parse_move(token)
+        taken = position.board[action.target] if isinstance(action, Move) else "0"
+        result.append(Played(number, action, position.turn, taken, when))
+        position = position.after(action)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One player's line beside the board."""
+
+    seat: Seat
+    is_reader: bool
+    to_move: bool
+    left: timedelta | None
+    urgent: bool
+    out_of_time: bool
+    last: Played | None
+
+    @property
+    def word(self) -> str:
+        return Colour(self.seat.colour).word
+
+    @property
+    def name(self) -> str:
+        return _("You") if self.is_reader else self.seat.player.username
+
+    @property
+    def hand_label(self) -> str:
+        if self.is_reader:
+            return _("Your cards")
+        return _("Cards of %(name)s") % {"name": self.seat.player.username}
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The box that says what is to be done."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the reader has picked, as far as the request made sense."""
+
+    choice: Choice = Choice()
+    ply: int | None = None
+    ask: str = ""
+
+    @classmethod
+    def read(cls, picked: dict[str, Any]) -> Wanted:
+        choice = Choice(picked.get("card") or "", picked.get("from"), picked.get("to"))
+        return cls(choice, picked.get("ply"), picked.get("ask") or "")
+
+
+class Scene:
+    """A game at one moment for one reader; context() is what the template gets.
+
+    What is not for this reader's eyes is never put in: a partial can be asked for by name.
+    """
+
+    def __init__(self, game: Game, user: Any, now: datetime, wanted: Wanted) -> None:
+        self.game, self.now = game, now
+        self.me = game.seat_of(user.pk)
+        self.viewer = Colour(self.me.colour if self.me else "b")
+        self.ply = game.plies + 1
+        self.position = game.current
+        self.record = played(game)
+        self.confirm: bool = getattr(user, "confirm_moves", True)
+        self.late = play.time_is_up(game, now)
+        self.can_move = (
+            self.me is not None
+            and not game.is_over
+            and not self.late
+            and game.turn == self.me.colour
+        )
+        # A choice made on another position is no choice in this one.
+        fits = wanted.ply in (None, self.ply)
+        self.choice = wanted.choice if fits and self.can_move else Choice()
+        self.ask = self._ask(wanted.ask)
+        self.board = board.choose(
+            self.position,
+            self.viewer,
+            self.record[-1].action if self.record else None,
+            legal=self.position.legal_moves() if self.can_move and not self.ask else (),
+            choice=self.choice,
+            ply=self.ply,
+            confirm=self.confirm,
+        )
+
+    def _ask(self, ask: str) -> str:
+        if self.me is None or self.game.is_over or self.late:
+            return ""
+        if ask == "abort" and not play.can_abort(self.game):
+            return ""
+        return ask
+
+    # --- the two sides ----------------------------------------------------------------------
+
+    def side(self, colour: Colour) -> Side:
+        seat, game = self.game.seat(colour), self.game
+        to_move = not game.is_over and game.turn == colour
+        left = None if game.is_over else seat.left(self.now)
+        last = self.record[-1] if self.record else None
+        return Side(
+            seat=seat,
+            is_reader=seat == self.me,
+            to_move=to_move,
+            left=left,
+            urgent=to_move and left is not None and left < wording.URGENT,
+            out_of_time=to_move and self.late,
+            last=last if last is not None and last.mover is colour else None,
+        )
+
+    def name(self, colour: Colour) -> str:
+        return self.side(colour).name
+
+    # --- words ------------------------------------------------------------------------------
+
+    def panel(self) -> Panel:
+        game = self.game
+        if game.is_over:
+            return Panel(self._result(), self._termination())
+        if self.late:
+            name = game.seat(game.turn).player.username
+            return Panel(
+                _("Out of time"),
+                _("%(name)s has no time left. The game is being ended.") % {"name": name},
+            )
+        if self.ask:
+            return self._asked()
+        if self.can_move:
+            return self._my_turn()
+        return self._their_turn()
+
+    def _asked(self) -> Panel:
+        if self.ask == "abort":
+            return Panel(
+                _("Abort this game?"),
+                _("It ends at once, without a winner, and stays visible."),
+            )
+        assert self.me is not None  # noqa: S101  # only a player is asked
+        return Panel(
+            _("Resign this game?"),
+            _("%(name)s wins at once. It cannot be taken back.")
+            % {"name": self.me.opponent.username},
+        )
+
+    def _their_turn(self) -> Panel:
+        mover = self.game.seat(self.game.turn)
+        name = mover.player.username
+        if self.me is None:
+            title = _("Red to move") if mover.colour == "r" else _("Blue to move")
+            return Panel(title, _("It is the turn of %(name)s.") % {"name": name})
+        title = _("Waiting for %(name)s") % {"name": name}
+        if mover.player.is_engine:
+            return Panel(title, _("The computer answers within seconds."))
+        return Panel(title, _("This page shows the answer by itself once it is there."))
+
+    def _my_turn(self) -> Panel:
+        view = self.board
+        if view.passing:
+            return Panel(_("You must pass"), self._passing())
+        if view.sends is not None:
+            return Panel(_("Your move"), self._ready(view.sends))
+        if view.asks:
+            target = square_name(view.asks[0].target)
+            return Panel(
+                _("Which card?"), _("Both of your cards reach %(square)s.") % {"square": target}
+            )
+        return Panel(_("Your move"), self._next_step(view.choice))
+
+    def _passing(self) -> str:
+        side = card_name(self.position.side_card)
+        if self.board.sends is None:
+            return _(
+                "Neither of your cards moves any piece. Choose the card to exchange for %(side)s."
+            ) % {"side": side}
+        return _(
+            "%(card)s goes to the side, %(side)s comes to you. Press once more to send it."
+        ) % {
+            "card": card_name(self.board.sends.card),
+            "side": side,
+        }
+
+    def _ready(self, action: Action) -> str:
+        if isinstance(action, Pass):
+            return ""
+        digits = self.position.board
+        said = {
+            "card": card_name(action.card),
+            "piece": _("master") if digits[action.origin] in _MASTERS else _("student"),
+            "origin": square_name(action.origin),
+            "target": square_name(action.target),
+        }
+        taken = digits[action.target]
+        if taken == "0":
+            text = _("%(card)s, %(piece)s %(origin)s to %(target)s.")
+        elif taken in _MASTERS:
+            text = _("%(card)s, %(piece)s %(origin)s takes the master on %(target)s.")
+        else:
+            text = _("%(card)s, %(piece)s %(origin)s takes the student on %(target)s.")
+        return text % said + " " + _("Press once more to send it.")
+
+    def _next_step(self, choice: Choice) -> str:
+        if choice.origin is not None:
+            square = square_name(choice.origin)
+            return _("Choose where the piece on %(square)s goes.") % {"square": square}
+        if choice.card:
+            return _("Choose the piece that %(card)s moves.") % {"card": card_name(choice.card)}
+        return _("Choose a card or a piece.")
+
+    def _result(self) -> str:
+        game, me = self.game, self.me
+        if game.termination == Game.Termination.ABORTED:
+            return _("Game aborted")
+        if not game.winner:
+            return _("Draw")
+        if me is None:
+            return _("Blue won") if game.winner == "b" else _("Red won")
+        return _("You won") if me.colour == game.winner else _("You lost")
+
+    def _termination(self) -> str:
+        game = self.game
+        last = str(self.record[-1]) if self.record else ""
+        loser = game.seat(Colour(game.winner).other).player.username if game.winner else ""
+        texts = {
+            Game.Termination.STONE: _("By the Way of the Stone: %(last)s took the master."),
+            Game.Termination.STREAM: _("By the Way of the Stream: %(last)s reached the temple."),
+            Game.Termination.RESIGNATION: _("%(loser)s resigned."),
+            Game.Termination.TIME: _("%(loser)s ran out of time."),
+            Game.Termination.AGREEMENT: _("Both agreed to a draw."),
+            Game.Termination.REPETITION: _("The same position came up for the third time."),
+            Game.Termination.ABORTED: _("It ended without a winner."),
+        }
+        return texts[Game.Termination(game.termination)] % {"last": last, "loser": loser}
+
+    def status(self, panel: Panel, message: str) -> str:
+        """What a screen reader is told of a change."""
+        parts = [message, panel.title + ".", panel.text]
+        if self.record and not self.choice and not self.ask and not self.game.is_over:
+            last = self.record[-1]
+            said = {"name": self.name(last.mover), "deed": last.sentence}
+            parts.insert(1, _("%(name)s %(deed)s.") % said)
+        return " ".join(filter(None, parts))
+
+    # --- the rest of the page ---------------------------------------------------------------
+
+    def rows(self) -> list[tuple[int, Sequence[Played]]]:
+        """The record by numbers: the starter's ply, then the other's."""
+        return [(i // 2 + 1, self.record[i : i + 2]) for i in range(0, len(self.record), 2)]
+
+    def next_seat(self) -> Seat | None:
+        """The game that waits for the reader most urgently, this one apart."""
+        if self.me is None:
+            return None
+        waiting = Seat.objects.filter(
+            player=self.me.player_id, result="", game__turn=F("colour")
+        ).exclude(game=self.game.pk)
+        urgent_first = F("game__deadline").asc(nulls_last=True)
+        return waiting.select_related("game", "opponent").order_by(urgent_first, "game_id").first()
+
+    def poll(self) -> dict[str, Any] | None:
+        """How the page asks on; None once the game is over.
+
+        `until` is when the page shows something else although nobody did anything.
+        """
+        game = self.game
+        if game.is_over:
+            return None
+        fast_until = game.turn_began + FAST_FOR
+        fast = game.engine_due is not None and self.now < fast_until
+        until = fast_until if fast else self._clock_changes()
+        query = {"version": game.version, "until": int(until.timestamp()) + 1}
+        extra = "&ask=" + self.ask if self.ask else ""
+        return {
+            "seconds": FAST if fast else SLOW,
+            "query": f"{urlencode(query)}&{self.choice.query(self.ply)}{extra}",
+        }
+
+    def _clock_changes(self) -> datetime:
+        """A moment until which the clocks shown are near enough."""
+        deadline = self.game.deadline
+        if deadline is None or deadline <= self.now:
+            return self.now + 10 * wording.MINUTE
+        step = 10 if deadline - self.now > wording.HOUR else 1
+        return min(self.now + step * wording.MINUTE, deadline)
+
+    def offer(self) -> str:
+        """An open draw offer, from the reader's side: "mine", "theirs" or none."""
+        if self.me is None or self.game.is_over or not self.game.draw_offer:
+            return ""
+        return "mine" if self.game.draw_offer == self.me.colour else "theirs"
+
+    def sends_text(self) -> str:
+        """What the button of the last press says."""
+        action = self.board.sends
+        if action is None:
+            return ""
+        if isinstance(action, Pass):
+            return _("Pass with %(card)s") % {"card": card_name(action.card)}
+        return _("Play %(card)s %(origin)s–%(target)s") % {
+            "card": card_name(action.card),
+            "origin": square_name(action.origin),
+            "target": square_name(action.target),
+        }
+
+    def asks(self) -> list[dict[str, Any]]:
+        """The cards to choose from, where both reach the chosen square."""
+        return [
+            {
+                "card": action.card,
+                "action": action,
+                "query": replace(self.choice, card=action.card).query(self.ply),
+            }
+            for action in self.board.asks
+        ]
+
+    def side_note(self) -> str:
+        """Who gets the side card: the newcomer wonders why a card has changed places."""
+        if self.game.is_over:
+            return ""
+        if self.me is not None and self.game.turn == self.me.colour:
+            return _("comes to you after your move")
+        return _("goes to %(name)s with the next move") % {
+            "name": self.game.seat(self.game.turn).player.username
+        }
+
+    def addresses(self) -> dict[str, str]:
+        pk = self.game.pk
+        names = {"game_url": "game", "board_url": "board", "move_url": "move"}
+        if self.ask:
+            names["ask_url"] = self.ask
+        return {key: reverse(name, args=[pk]) for key, name in names.items()}
+
+    def powers(self) -> dict[str, bool]:
+        """What else than a move the reader may do now."""
+        me, game = self.me, self.game
+        if me is None or game.is_over or self.late:
+            return {}
+        return {
+            "can_resign": True,
+            "can_abort": play.can_abort(game),
+            "can_offer": play.can_offer_draw(game, me),
+        }
+
+    def context(self, *, message: str = "", focus: str = "") -> dict[str, Any]:
+        """`message` tells of a refusal. `focus` goes to what is "next" to press or to the
+        "title" of the panel; a poll gives none, and moves none.
+        """
+        game, panel, next_seat = self.game, self.panel(), self.next_seat()
+        return {
+            **self.addresses(),
+            **self.powers(),
+            "game": game,
+            "names": {seat.colour: seat.player.username for seat in game.seats.all()},
+            "board": self.board,
+            "above": self.side(self.viewer.other),
+            "below": self.side(self.viewer),
+            "mover": self.side(Colour(game.turn)),
+            "me": self.me,
+            "ply": self.ply,
+            "rows": self.rows(),
+            "panel": panel,
+            "message": message,
+            "status": self.status(panel, message),
+            "ask": self.ask,
+            "asks": self.asks(),
+            "confirm": self.confirm,
+            "sends_text": self.sends_text(),
+            "side_note": self.side_note(),
+            "offer": self.offer(),
+            "next_seat": next_seat,
+            "next_left": next_seat and next_seat.left(self.now),
+            "poll": self.poll(),
+            "focus": focus,
+        }
