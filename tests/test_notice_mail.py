@@ -98,14 +98,16 @@ def test_its_headers_thread_and_can_be_unsubscribed(game: Game, bob: User) -> No
     assert first["Subject"] == second["Subject"] == f"Onitama: your game with alice ({game.pk})"
     assert first["Message-ID"] != second["Message-ID"]
     token = Subscription.objects.get(player=bob, kind=Kind.TURN).token
-    assert first["List-Unsubscribe"] == f"<http://127.0.0.1:8000/unsubscribe/{token}/>"
+    assert first["List-Unsubscribe"].strip() == f"<http://127.0.0.1:8000/unsubscribe/{token}/>"
 
 
 def test_one_click_is_promised_on_https_alone(game: Game, bob: User) -> None:
     with override_settings(HTTPS=True, SITE_URL="https://onitama.example"):
         [message] = to(deliver(), bob)
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    assert str(message["List-Unsubscribe"]).startswith("<https://onitama.example/unsubscribe/")
+    assert (
+        str(message["List-Unsubscribe"]).strip().startswith("<https://onitama.example/unsubscribe/")
+    )
     assert f"https://onitama.example/games/{game.pk}/" in text(message)
 
 
