@@ -17,7 +17,12 @@ OPEN_FOR = timedelta(days=14)
 # A guest's running games against the computer, and a person's challenges nobody answered yet.
 GUEST_GAMES = 3
 OPEN_CHALLENGES = 50
+# Each challenge is a mail: whoever withdraws and challenges again could flood somebody with them.
+TO_ONE_A_DAY = 5
+DAY = timedelta(days=1)
 COMPUTER_GAMES = 100
+# Two starts of the same game within this are one press too many.
+ONE_PRESS = timedelta(seconds=2)
 
 
 class Refused(Exception):
@@ -54,8 +59,9 @@ def play_computer(player: User, level: str, *, colour: str, deck: str, now: date
     """
     limit = GUEST_GAMES if player.is_guest else COMPUTER_GAMES
     with transaction.atomic():
-        # The row lock makes two presses at once count one after the other.
-        User.objects.select_for_update().get(pk=player.pk)
+        # The row lock makes two presses at once count one after the other. Without the key:
+        # rows that refer to a player must not wait for it, or two could wait for each other.
+        User.objects.select_for_update(no_key=True).get(pk=player.pk)
         if player.seats.filter(result="", opponent_kind=User.Kind.ENGINE).count() >= limit:
             raise TooMany(
                 _("You have %(limit)d games running against the computer: end one first.")
@@ -64,6 +70,17 @@ def play_computer(player: User, level: str, *, colour: str, deck: str, now: date
         engine = User.objects.get(kind=User.Kind.ENGINE, username=Level(level).value)
         blue, red = _seated(player, engine, colour)
         return play.start(blue, red, deck=deck, control=None, private=False, now=now)
+
+
+def play_computer_once(player: User, level: str, *, colour: str, deck: str, now: datetime) -> Game:
+    """As play_computer(), but the second of two presses gives the game of the first."""
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=player.pk)
+        begun = Game.objects.running().with_seats()
+        just_begun = begun.filter(
+            seats__player=player, seats__opponent__username=level, created__gt=now - ONE_PRESS
+        ).first()
+        return just_begun or play_computer(player, level, colour=colour, deck=deck, now=now)
 
 
 def _seated(player: User, opponent: User, colour: str) -> tuple[User, User]:
@@ -84,22 +101,10 @@ def challenge(
     now: datetime,
 ) -> Challenge:
     """Ask a person for a game; they are told. Raises CannotPlay or TooMany."""
-    if not challenger.is_person:
-        raise CannotPlay(_("Sign up to play against people: a guest plays the computer."))
-    if not challenged.is_person or not challenged.is_active:
-        raise CannotPlay(_("%(name)s cannot be challenged.") % {"name": challenged.username})
-    if challenged.pk == challenger.pk:
-        raise CannotPlay(_("You cannot challenge yourself."))
+    _refuse_opponent(challenger, challenged)
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=challenger.pk)
-        mine = Challenge.objects.filter(challenger=challenger, status=Challenge.Status.OPEN)
-        if mine.filter(challenged=challenged).exists():
-            raise TooMany(
-                _("Your last challenge to %(name)s still waits for an answer.")
-                % {"name": challenged.username}
-            )
-        if mine.count() >= OPEN_CHALLENGES:
-            raise TooMany(_("Too many challenges of yours wait for an answer already."))
+        User.objects.select_for_update(no_key=True).get(pk=challenger.pk)
+        _refuse_too_many(challenger, challenged, now)
         row = Challenge(
             challenger=challenger,
             challenged=challenged,
@@ -119,6 +124,29 @@ def challenge(
             challenge=row,
         )
     return row
+
+
+def _refuse_opponent(challenger: User, challenged: User) -> None:
+    if not challenger.is_person:
+        raise CannotPlay(_("Sign up to play against people: a guest plays the computer."))
+    if not challenged.is_person or not challenged.is_active:
+        raise CannotPlay(_("%(name)s cannot be challenged.") % {"name": challenged.username})
+    if challenged.pk == challenger.pk:
+        raise CannotPlay(_("You cannot challenge yourself."))
+
+
+def _refuse_too_many(challenger: User, challenged: User, now: datetime) -> None:
+    mine = Challenge.objects.filter(challenger=challenger)
+    unanswered = mine.filter(status=Challenge.Status.OPEN, expires__gt=now)
+    if unanswered.filter(challenged=challenged).exists():
+        text = _("Your last challenge to %(name)s still waits for an answer.")
+    elif mine.filter(challenged=challenged, created__gt=now - DAY).count() >= TO_ONE_A_DAY:
+        text = _("You have challenged %(name)s often enough for today.")
+    elif unanswered.count() >= OPEN_CHALLENGES:
+        text = _("Too many challenges of yours wait for an answer already.")
+    else:
+        return
+    raise TooMany(text % {"name": challenged.username})
 
 
 def _open(challenge_id: int, now: datetime) -> Challenge:

@@ -1,0 +1,116 @@
+"""What a browser sends to begin a game: against the computer, or by a challenge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.functional import lazy
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from games import wording
+from games.clock import PRESETS, TimeControl
+from games.models import Challenge, Deck, Level, Side
+
+_control = lazy(wording.control, str)
+
+# By the name of the level's player row.
+LEVELS_EXPLAINED = {
+    Level.RANDOM.value: _("plays any legal move, for finding out how it all works"),
+    Level.TWO_PLY.value: _("sees its own move and the answer, and takes what is left hanging"),
+    Level.FOUR_PLY.value: _("looks two moves of each side ahead"),
+}
+_LEVELS = [
+    (level.value, format_lazy("{}: {}", level.label, LEVELS_EXPLAINED[level])) for level in Level
+]
+_COLOURS = [("", _("Either")), (Side.BLUE, _("Blue")), (Side.RED, _("Red"))]
+_WHO_SEES = [
+    ("", _("Public: anybody may look on, and find it later")),
+    ("private", _("Private: only the two of you can see it")),
+]
+
+
+class Defaulted(forms.ChoiceField):
+    """One of a few, drawn as tiles; what is not sent is the initial choice."""
+
+    widget = forms.RadioSelect
+
+    def __init__(self, *, initial: str, **kwargs: Any) -> None:
+        super().__init__(required=False, initial=initial, **kwargs)
+
+    def clean(self, value: Any) -> Any:
+        return super().clean(value) or self.initial
+
+
+class StartForm(forms.Form):
+    """What both ways to begin a game ask."""
+
+    colour = Defaulted(
+        label=_("Your side"),
+        choices=_COLOURS,
+        initial="",
+        help_text=_("The stamp on the side card says who moves first, whatever the side."),
+    )
+    deck = Defaulted(label=_("Cards"), choices=Deck.choices, initial=Deck.BASE)
+
+
+class ComputerForm(StartForm):
+    level = Defaulted(label=_("Level"), choices=_LEVELS, initial=Level.TWO_PLY)
+
+    field_order = ["level", "colour", "deck"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # The other form stands on the same page.
+        super().__init__(*args, **kwargs | {"auto_id": "computer_%s"})
+
+
+class ChallengeForm(StartForm):
+    opponent = forms.CharField(
+        label=_("Who"),
+        max_length=20,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+        ),
+        help_text=_("The player’s name here. They are told by mail and have 14 days to answer."),
+    )
+    control = Defaulted(
+        label=_("Time"),
+        choices=[(key, _control(preset)) for key, preset in PRESETS.items()],
+        initial=next(iter(PRESETS)),
+        help_text=_(
+            "Your time runs only while it is your move. With “3 days + 1 day a move” you begin with"
+            " three days and gain one for every move, up to five."
+        ),
+    )
+    private = Defaulted(label=_("Who can see it"), choices=_WHO_SEES, initial="")
+
+    field_order = ["opponent", "control", "colour", "deck", "private"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs | {"auto_id": "challenge_%s"})
+
+    def clean_opponent(self) -> User:
+        name = self.cleaned_data["opponent"]
+        player: User | None = User.objects.named(name).first()
+        if player is None:
+            raise forms.ValidationError(
+                _("There is no player called %(name)s."), params={"name": name}
+            )
+        if player.is_engine:
+            raise forms.ValidationError(
+                _("%(name)s is a level of the computer: choose it under “Against the computer”."),
+                params={"name": player.username},
+            )
+        return player
+
+    def clean_control(self) -> TimeControl:
+        return PRESETS[self.cleaned_data["control"]]
+
+    def clean_private(self) -> bool:
+        return bool(self.cleaned_data["private"])
+
+
+class DeclineForm(forms.Form):
+    reason = forms.ChoiceField(label=_("Reason"), choices=Challenge.Reason.choices, required=False)
