@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts import mail
@@ -92,6 +92,26 @@ def _waiting(game: Game) -> QuerySet[Notice]:
 def subscription(player: User, kind: str) -> Subscription:
     row, _made = Subscription.objects.get_or_create(player=player, kind=kind)
     return row
+
+
+def wanted(player: User) -> list[str]:
+    """The kinds of notice the player wants by mail: all, unless they said no."""
+    unwanted = player.subscriptions.filter(mail=False).values_list("kind", flat=True)
+    return [kind for kind in Kind.values if kind not in set(unwanted)]
+
+
+def want(player: User, kinds: Collection[str]) -> None:
+    """Send the player mails of these kinds, and of no other."""
+    for kind in Kind.values:
+        Subscription.objects.update_or_create(
+            player=player, kind=kind, defaults={"mail": kind in kinds}
+        )
+
+
+def last_mail(player: User) -> Delivery | None:
+    """The last one that was sent to the player, or failed for good."""
+    tried = Delivery.objects.filter(notice__player=player, channel=Delivery.Channel.MAIL)
+    return tried.filter(Q(sent__isnull=False) | Q(failed__isnull=False)).order_by("-id").first()
 
 
 def deliver_due(*, seconds: float) -> None:
