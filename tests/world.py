@@ -31,6 +31,12 @@ _ROUND = (
     *("mantis:a1b2", "crab:a5a4", "crane:b2a1", "ox:a4a5"),
 )
 REPETITION = (*_ROUND, *_ROUND)
+# Red begins under this one, and Blue must pass in the end.
+PASS_DEAL: Deal = ("crane", "giraffe", "dog", "sheep", "frog")
+FORCED_PASS = (
+    *("sheep:b5c4", "giraffe:c1a2", "dog:c4d3", "crane:e1e2"),
+    *("frog:d3e2", "sheep:d1e1", "crane:e2e1", "dog:pass"),
+)
 CONTROL = PRESETS["3+1"]
 PASSWORD = "correct horse battery"
 
