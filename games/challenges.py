@@ -42,6 +42,11 @@ class NotOpen(Refused):
         return _("This challenge is no longer open.")
 
 
+class Gone(Refused):
+    def __str__(self) -> str:
+        return _("You have logged in meanwhile. Load the page again, then begin.")
+
+
 class TooMany(Refused):
     def __str__(self) -> str:
         return str(self.args[0])
@@ -52,6 +57,16 @@ class CannotPlay(Refused):
         return str(self.args[0])
 
 
+def _lock(player: User) -> None:
+    """Makes two presses at once count one after the other.
+
+    Without the key: rows that refer to a player must not wait for this, or two challenges
+    across could wait for each other.
+    """
+    if not User.objects.select_for_update(no_key=True).filter(pk=player.pk):
+        raise Gone
+
+
 def play_computer(player: User, level: str, *, colour: str, deck: str, now: datetime) -> Game:
     """Begin a game against a level at once; no clock, unrated. Colour '' is drawn.
 
@@ -59,9 +74,7 @@ def play_computer(player: User, level: str, *, colour: str, deck: str, now: date
     """
     limit = GUEST_GAMES if player.is_guest else COMPUTER_GAMES
     with transaction.atomic():
-        # The row lock makes two presses at once count one after the other. Without the key:
-        # rows that refer to a player must not wait for it, or two could wait for each other.
-        User.objects.select_for_update(no_key=True).get(pk=player.pk)
+        _lock(player)
         if player.seats.filter(result="", opponent_kind=User.Kind.ENGINE).count() >= limit:
             raise TooMany(
                 _("You have %(limit)d games running against the computer: end one first.")
@@ -75,7 +88,7 @@ def play_computer(player: User, level: str, *, colour: str, deck: str, now: date
 def play_computer_once(player: User, level: str, *, colour: str, deck: str, now: datetime) -> Game:
     """As play_computer(), but the second of two presses gives the game of the first."""
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=player.pk)
+        _lock(player)
         begun = Game.objects.running().with_seats()
         just_begun = begun.filter(
             seats__player=player, seats__opponent__username=level, created__gt=now - ONE_PRESS
@@ -103,7 +116,7 @@ def challenge(
     """Ask a person for a game; they are told. Raises CannotPlay or TooMany."""
     _refuse_opponent(challenger, challenged)
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=challenger.pk)
+        _lock(challenger)
         _refuse_too_many(challenger, challenged, now)
         row = Challenge(
             challenger=challenger,
