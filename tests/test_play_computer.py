@@ -1,0 +1,188 @@
+"""Against the computer: at once, with or without an account, and never two games by one press."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django.asserts import assertContains, assertRedirects
+
+from accounts.models import User
+from games import challenges
+from games.models import Game, Level
+from tests import world
+
+pytestmark = pytest.mark.django_db
+
+ADDRESS = "/games/computer/"
+
+
+@pytest.fixture
+def alice() -> User:
+    return world.person("alice")
+
+
+@pytest.fixture
+def as_alice(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def begun() -> Game:
+    game: Game = Game.objects.with_seats().get()
+    return game
+
+
+def age_all_games() -> None:
+    Game.objects.update(created=timezone.now() - timedelta(minutes=1))
+
+
+# --- the page -------------------------------------------------------------------------------
+
+
+def test_the_page_offers_both_ways(as_alice: Client) -> None:
+    response = as_alice.get("/games/new/")
+    assertContains(response, "Two-ply: sees its own move and the answer")
+    assertContains(response, "Send the challenge")
+    assertContains(response, 'value="two-ply" id="computer_level_1" checked')
+    assertContains(response, "primary", count=1)
+
+
+def test_the_page_can_come_with_a_level(as_alice: Client) -> None:
+    response = as_alice.get("/games/new/?level=four-ply")
+    assertContains(response, 'value="four-ply" id="computer_level_2" checked')
+    assert as_alice.get("/games/new/?level=nonsense").status_code == 200
+
+
+def test_visitors_are_told_how_to_play_people(client: Client) -> None:
+    response = client.get("/games/new/")
+    assertContains(response, "need an account")
+    assertContains(response, 'action="/games/computer/"')
+
+
+# --- beginning ------------------------------------------------------------------------------
+
+
+def test_it_begins_at_once(as_alice: Client, alice: User) -> None:
+    response = as_alice.post(ADDRESS, {"level": "four-ply", "colour": "r", "deck": "all34"})
+    game = begun()
+    assertRedirects(response, f"/games/{game.pk}/", status_code=303, fetch_redirect_response=False)
+    assert game.seat("r").player == alice
+    assert game.seat("b").player == world.level(Level.FOUR_PLY)
+    assert (game.deck, game.control, game.private) == ("all34", None, False)
+
+
+def test_it_needs_no_choice(as_alice: Client, alice: User) -> None:
+    as_alice.post(ADDRESS)
+    game = begun()
+    assert {seat.player for seat in game.seats.all()} == {alice, world.level(Level.TWO_PLY)}
+    assert game.deck == "base"
+
+
+def test_either_side_is_drawn(alice: User) -> None:
+    now, sides = timezone.now(), set()
+    for _ in range(40):
+        game = challenges.play_computer(alice, "random", colour="", deck="base", now=now)
+        sides |= {seat.colour for seat in game.seats.all() if seat.player_id == alice.pk}
+    assert sides == {"b", "r"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"level": "grandmaster"},
+        {"level": "alice"},
+        {"colour": "green"},
+        {"deck": "ways"},
+        {"level": "x" * 5000},
+        {"level": "\U0001f004"},
+    ],
+)
+def test_it_says_what_it_does_not_know(as_alice: Client, fields: dict[str, str]) -> None:
+    response = as_alice.post(ADDRESS, fields)
+    assertContains(response, "is not one of the available choices", status_code=422)
+    assert not Game.objects.exists()
+
+
+def test_it_refuses_a_nul(as_alice: Client) -> None:
+    assert as_alice.post(ADDRESS, {"level": "two\0ply"}).status_code == 400
+
+
+def test_it_rejects_get(as_alice: Client) -> None:
+    assert as_alice.get(ADDRESS).status_code == 405
+
+
+def test_it_needs_the_token_of_the_page(alice: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice)
+    assert client.post(ADDRESS).status_code == 403
+
+
+# --- one press, one game ----------------------------------------------------------------------
+
+
+def test_two_presses_begin_one_game(as_alice: Client) -> None:
+    first, second = as_alice.post(ADDRESS), as_alice.post(ADDRESS)
+    assert first["Location"] == second["Location"]
+    assert Game.objects.count() == 1
+
+
+def test_a_press_later_begins_another(as_alice: Client) -> None:
+    as_alice.post(ADDRESS)
+    age_all_games()
+    as_alice.post(ADDRESS)
+    assert Game.objects.count() == 2
+
+
+def test_another_level_is_another_game(as_alice: Client) -> None:
+    as_alice.post(ADDRESS, {"level": "random"})
+    as_alice.post(ADDRESS, {"level": "two-ply"})
+    assert Game.objects.count() == 2
+
+
+def test_a_press_after_a_game_was_ended_begins_another(as_alice: Client, alice: User) -> None:
+    as_alice.post(ADDRESS)
+    as_alice.post(f"/games/{begun().pk}/abort/")
+    as_alice.post(ADDRESS)
+    assert Game.objects.count() == 2
+
+
+# --- how many -------------------------------------------------------------------------------
+
+
+def test_a_guest_has_three_games_at_most(client: Client) -> None:
+    guest = world.guest()
+    client.force_login(guest)
+    for _ in range(challenges.GUEST_GAMES):
+        assert client.post(ADDRESS).status_code == 303
+        age_all_games()
+    response = client.post(ADDRESS, {"level": "random"})
+    said = "You have 3 games running against the computer: end one first."
+    assertContains(response, said, status_code=422)
+    assertContains(response, 'value="random" id="computer_level_0" checked', status_code=422)
+    assert Game.objects.count() == challenges.GUEST_GAMES
+
+
+def test_a_visitor_becomes_a_guest_by_it(client: Client) -> None:
+    response = client.post(ADDRESS)
+    [guest] = User.objects.filter(kind=User.Kind.GUEST)
+    game = begun()
+    assert response["Location"] == f"/games/{game.pk}/"
+    assert game.seat_of(guest.pk) is not None
+    assertContains(client.get("/games/"), "You play as a guest")
+
+
+def test_a_visitor_who_errs_becomes_nobody(client: Client) -> None:
+    client.post(ADDRESS, {"level": "nonsense"})
+    assert not User.objects.filter(kind=User.Kind.GUEST).exists()
+
+
+def test_one_network_makes_ten_guests_an_hour(client: Client) -> None:
+    for _ in range(10):
+        assert Client().post(ADDRESS).status_code == 303
+    response = client.post(ADDRESS)
+    assertContains(response, "Too many new guests", status_code=429)
+    assertContains(response, 'href="/accounts/signup/"', status_code=429)
+    assert Game.objects.count() == 10
