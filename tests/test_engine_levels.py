@@ -216,6 +216,23 @@ def test_a_sooner_win_goes_before_a_later_one() -> None:
     assert checked > 3
 
 
+LOST = [
+    "0001001002000000000031004 bear,kirin,monkey,crane,turtle r",
+    "0020000003400000030000000 ox,monkey,mantis,crab,eel b",
+    "0000002000030400000000000 mantis,rooster,goose,tiger,crab b",
+    "0000101000001200000004000 dragon,elephant,rabbit,frog,ox r",
+    "0020000300004000300000000 giraffe,sheep,rabbit,dog,dragon b",
+]
+
+
+@pytest.mark.parametrize("text", LOST)
+def test_a_later_loss_goes_before_a_sooner_one(text: str) -> None:
+    position = Position.parse(text)
+    known = values(position, 4)
+    assert set(known.values()) == {-10_001, -10_003}  # after four plies, after two
+    assert {choose(position, "four-ply", seed=seed) for seed in SEEDS} == highest(known)
+
+
 def test_few_nodes_are_enough_for_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
     made: Counter[str] = Counter()
     after = Position.after

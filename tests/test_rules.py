@@ -111,6 +111,11 @@ def test_a_card_that_comes_in_takes_the_place_of_the_one_that_left() -> None:
         *("monkey", "tiger"),
         "crane",
     )
+    assert position.play(parse_move("monkey:a5b4")).cards == (
+        *("dragon", "crab"),
+        *("tiger", "crane"),
+        "monkey",
+    )
 
 
 def test_a_move_changes_only_its_two_squares() -> None:
@@ -512,6 +517,9 @@ def test_the_order_within_a_hand_does_not_count() -> None:
     assert hash(one) == hash(two)
     assert str(one) != str(two)
     assert one.legal_moves() == two.legal_moves()
+    stuck = Position.parse(STUCK)
+    swapped = Position.parse(STUCK.replace("tiger,ox", "ox,tiger"))
+    assert stuck.legal_moves() == swapped.legal_moves() == [Pass("ox"), Pass("tiger")]
 
 
 @pytest.mark.parametrize(

@@ -35,20 +35,18 @@ def choose(
     legal = position.legal_moves()
     if not legal:
         raise ValueError("the game is over")
-    search = _Search(_drawn_next_time(position, history), nodes)
+    search = _Search(_drawn_next_time(history), nodes)
     best = search.best(position, legal, _DEPTHS[level])
     return dice(position, seed).choice(best)
 
 
-def _drawn_next_time(position: Position, history: Sequence[Position]) -> frozenset[Position]:
+def _drawn_next_time(history: Sequence[Position]) -> frozenset[Position]:
     """Positions that were there twice.
 
     The cards need six plies to come back to where they were, and no search here is as deep: what
     is there for the third time within one has been there twice before it.
     """
-    past = history[:-1] if history and history[-1] == position else history
-    seen = Counter([*past, position])
-    return frozenset(known for known, times in seen.items() if times >= 2)
+    return frozenset(known for known, times in Counter(history).items() if times >= 2)
 
 
 def evaluate(position: Position) -> int:
