@@ -121,7 +121,7 @@ def page(
     )
 
 
-def record(game: Game, site: str) -> Record:
+def record_of(game: Game, site: str) -> Record:
     """The game as a record; `site` is its address. The seats are loaded already."""
     names = {seat.colour: seat.player.username for seat in game.seats.all()}
     tokens = game.record.order_by("number").values_list("action", flat=True)

@@ -2,6 +2,32 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from games.views import archive, challenges, game, lists, pages, preferences, replay
+
+urlpatterns: list[URLPattern] = [
+    path("", pages.landing, name="landing"),
+    path("rules/", pages.rules, name="rules"),
+    path("games/", lists.your_turn, name="your_turn"),
+    path("games/new/", challenges.new_game, name="new_game"),
+    path("games/computer/", challenges.play_computer, name="play_computer"),
+    path("games/<int:pk>/", game.game, name="game"),
+    path("games/<int:pk>/board/", game.board, name="board"),
+    path("games/<int:pk>/move/", game.move, name="move"),
+    path("games/<int:pk>/resign/", game.resign, name="resign"),
+    path("games/<int:pk>/abort/", game.abort, name="abort"),
+    path("games/<int:pk>/draw/offer/", game.offer_draw, name="offer_draw"),
+    path("games/<int:pk>/draw/accept/", game.accept_draw, name="accept_draw"),
+    path("games/<int:pk>/draw/decline/", game.decline_draw, name="decline_draw"),
+    path("archive/", archive.archive, name="archive"),
+    path("games/<int:pk>/ply/<int:number>/", replay.replay, name="replay"),
+    path("games/<int:pk>/record/", replay.record, name="record"),
+    path("challenges/<int:pk>/", challenges.challenge, name="challenge"),
+    path("challenges/<int:pk>/accept/", challenges.accept_challenge, name="accept_challenge"),
+    path("challenges/<int:pk>/decline/", challenges.decline_challenge, name="decline_challenge"),
+    path("challenges/<int:pk>/withdraw/", challenges.withdraw_challenge, name="withdraw_challenge"),
+    path("players/<str:name>/", lists.player, name="player"),
+    path("preferences/", preferences.preferences, name="preferences"),
+    path("unsubscribe/<slug:token>/", preferences.unsubscribe, name="unsubscribe"),
+]
