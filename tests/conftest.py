@@ -36,6 +36,13 @@ def _mails_are_rows(django_test_environment: None) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _quick_passwords() -> Iterator[None]:
+    """Where the time a hash takes matters, a test sets tests.hashers.REAL."""
+    with override_settings(PASSWORD_HASHERS=["tests.hashers.Quick"]):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _levels_stay(request: pytest.FixtureRequest) -> None:
     """The flush after a test with transactions of its own takes the migrations' rows too."""
