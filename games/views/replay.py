@@ -98,9 +98,10 @@ class Replay:
     def side_note(self) -> str:
         if self.ended:
             return ""
-        return _("goes to %(name)s with the next move") % {
-            "name": self.game.seat(self.position.turn).player.username
-        }
+        seat = self.game.seat(self.position.turn)
+        if seat == self.now.me:
+            return _("comes to you next")
+        return _("goes to %(name)s next") % {"name": seat.player.username}
 
     # --- addresses --------------------------------------------------------------------------
 
