@@ -186,8 +186,6 @@ def test_each_filter_is_a_link_that_keeps_the_others(
     [
         ({"result": "splendid"}, "A game is won, lost, drawn or aborted."),
         ({"against": "guest"}, "An opponent is a person or the computer."),
-        ({"opponent": "nobody"}, "Nobody here is called “nobody”."),
-        ({"opponent": "x" * 21}, "at most 20 characters"),
         ({"before": "yesterday"}, "This address is not whole"),
         ({"before": "9" * 18 + ".1"}, "This address is not whole"),
         ({"after": "1." + "9" * 19}, "This address is not whole"),
@@ -200,6 +198,13 @@ def test_it_says_what_is_wrong_with_an_address(
 ) -> None:
     answer = page_of_alice.get(address(**query))
     assertContains(answer, message, status_code=400)
+
+
+def test_it_knows_no_player_of_that_name(page_of_alice: Client, five: dict[str, Game]) -> None:
+    answer = page_of_alice.get(address(opponent="nobody"))
+    assertContains(answer, "Nobody here is called “nobody”.")
+    assertContains(answer, 'value="nobody"')
+    assertContains(page_of_alice.get(address(opponent="x" * 21)), "at most 20 characters")
 
 
 def test_it_refuses_a_nul(page_of_alice: Client) -> None:

@@ -110,7 +110,9 @@ def archive(request: Request) -> HttpResponse:
     form = ArchiveForm(request.GET)
     if not form.is_valid():
         context = {"form": form, "chips": list(_chips(Filter()))}
-        return render(request, "games/archive.html", context, status=400)
+        # A name that nobody has was typed; anything else here was never offered.
+        status = 200 if form.errors.keys() == {"opponent"} else 400
+        return render(request, "games/archive.html", context, status=status)
     only, player = form.filter, reader(request)
     shown = page(player, only, before=form.cleaned_data["before"], after=form.cleaned_data["after"])
     context = {
