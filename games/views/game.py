@@ -58,7 +58,7 @@ def game(request: Request, pk: int) -> HttpResponse:
         notices.see(request.user, row, now=now)
     wanted = Wanted.read(ChoiceForm(request.GET).picked)
     scene = Scene(row, request.user, now, wanted)
-    return render(request, "games/game.html", scene.context(focus="next"))
+    return render(request, "games/game.html", scene.context(focus="page"))
 
 
 @require_safe

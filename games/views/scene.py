@@ -222,7 +222,7 @@ class Scene:
         title = _("Waiting for %(name)s") % {"name": name}
         if mover.player.is_engine:
             return Panel(title, _("The computer answers within seconds."))
-        return Panel(title, _("This page shows the answer by itself once it is there."))
+        return Panel(title, _("There is nothing to do until then."))
 
     def _my_turn(self) -> Panel:
         view = self.board
@@ -309,6 +309,8 @@ class Scene:
             last = self.record[-1]
             said = {"name": self.name(last.mover), "deed": last.sentence}
             parts.insert(1, _("%(name)s %(deed)s.") % said)
+        if self.me is not None and self.offer() == "theirs":
+            parts.append(_("%(name)s offers a draw.") % {"name": self.me.opponent.username})
         return " ".join(filter(None, parts))
 
     # --- the rest of the page ---------------------------------------------------------------
@@ -355,7 +357,7 @@ class Scene:
 
     def offer(self) -> str:
         """An open draw offer, from the reader's side: "mine", "theirs" or none."""
-        if self.me is None or self.game.is_over or not self.game.draw_offer:
+        if self.me is None or self.game.is_over or self.late or not self.game.draw_offer:
             return ""
         return "mine" if self.game.draw_offer == self.me.colour else "theirs"
 
@@ -412,8 +414,8 @@ class Scene:
         }
 
     def context(self, *, message: str = "", focus: str = "") -> dict[str, Any]:
-        """`message` tells of a refusal. `focus` goes to what is "next" to press or to the
-        "title" of the panel; a poll gives none, and moves none.
+        """`message` tells of a refusal. `focus` goes to what is "next" to press, or to the
+        "title" of the panel; on a whole "page" to what is next. A poll gives none, and moves none.
         """
         game, panel, next_seat = self.game, self.panel(), self.next_seat()
         return {

@@ -17,6 +17,15 @@ document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.successful) alertBox.textContent = "";
 });
 
+// Where what was pressed has gone, the answer says what has the focus now; a poll never does.
+document.addEventListener("htmx:afterSettle", () => {
+  const next = document.querySelector("[data-focus]");
+  if (next) {
+    next.removeAttribute("data-focus");
+    next.focus();
+  }
+});
+
 // Keys that press the link of their name: Escape takes a choice back, arrows turn the pages.
 const KEYS = {
   Escape: "undo",
