@@ -26,6 +26,19 @@ document.addEventListener("htmx:afterSettle", () => {
   }
 });
 
+// A long record shows the ply the page is about; the page itself stays where it is.
+function showPly() {
+  for (const ply of document.querySelectorAll(".record-scroll [aria-current]")) {
+    const box = ply.closest(".record-scroll");
+    const [at, room] = [ply, box].map((it) => it.getBoundingClientRect());
+    if (at.top < room.top) box.scrollTop -= room.top - at.top + at.height;
+    if (at.bottom > room.bottom) box.scrollTop += at.bottom - room.bottom + at.height;
+  }
+}
+
+showPly();
+document.addEventListener("htmx:afterSwap", showPly);
+
 // Keys that press the link of their name: Escape takes a choice back, arrows turn the pages.
 const KEYS = {
   Escape: "undo",
