@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from urllib.parse import quote, urlencode
@@ -21,7 +22,7 @@ from tests.world import BLUE_BY_STREAM, against_level, finished, guest, person, 
 
 # The world is built once for a test; its examples leave their traces in it, as visitors do.
 IN_A_WORN_WORLD = settings(
-    max_examples=60,
+    max_examples=int(os.environ.get("FUZZ_EXAMPLES", "60")),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
