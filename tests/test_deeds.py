@@ -100,16 +100,14 @@ def test_after_the_end_nothing_can_be_done(game: Game) -> None:
     play.resign(game.pk, alice, now=NOW)
     version = fresh(game).version
     action = game.current.legal_moves()[0]
-    for deed in (
-        lambda: play.play_move(game.pk, alice, 1, action, now=NOW),
-        lambda: play.resign(game.pk, bob, now=NOW),
-        lambda: play.abort(game.pk, bob, now=NOW),
-        lambda: play.offer_draw(game.pk, bob, 1, now=NOW),
-        lambda: play.accept_draw(game.pk, bob, 1, now=NOW),
-        lambda: play.decline_draw(game.pk, bob, 1, now=NOW),
-    ):
+    with pytest.raises(play.GameOver):
+        play.play_move(game.pk, alice, 1, action, now=NOW)
+    for deed in (play.resign, play.abort):
         with pytest.raises(play.GameOver):
-            deed()
+            deed(game.pk, bob, now=NOW)
+    for about_draw in (play.offer_draw, play.accept_draw, play.decline_draw):
+        with pytest.raises(play.GameOver):
+            about_draw(game.pk, bob, 1, now=NOW)
     assert fresh(game).version == version
 
 

@@ -98,7 +98,7 @@ def paths(draw: st.DrawFn, known: dict[str, list[str]]) -> str:
     prefix, entry = draw(st.sampled_from(ADDRESSES))
     pattern = entry.pattern
     if isinstance(pattern, RegexPattern):
-        tail = draw(st.from_regex(re.compile(pattern._regex, re.ASCII), fullmatch=False))
+        tail: str = draw(st.from_regex(re.compile(str(pattern), re.ASCII)))
         return "/" + prefix + quote(tail.strip("\n"))
     assert isinstance(pattern, RoutePattern)
 
@@ -106,7 +106,7 @@ def paths(draw: st.DrawFn, known: dict[str, list[str]]) -> str:
         converter, _, name = match[1].rpartition(":")
         return argument(draw, converter or "str", known, name)
 
-    return "/" + re.sub(r"<([^>]+)>", fill, prefix + str(pattern._route))
+    return "/" + re.sub(r"<([^>]+)>", fill, prefix + str(pattern))
 
 
 @pytest.fixture
