@@ -19,7 +19,11 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return _page(request, "403_csrf.html", 403)
+    answer = _page(request, "403_csrf.html", 403)
+    if "HX-Request" in request.headers:
+        # The page on the screen is as old as its token: htmx loads it again.
+        answer.headers["HX-Refresh"] = "true"
+    return answer
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -151,6 +151,12 @@ class TestErrors:
         answer = Client(enforce_csrf_checks=True).post("/games/computer/")
         assertContains(answer, "load the page again", status_code=403)
 
+    def test_htmx_loads_a_page_with_an_old_token_again(self) -> None:
+        client = Client(enforce_csrf_checks=True)
+        answer = client.post("/games/computer/", headers={"HX-Request": "true"})
+        assert (answer.status_code, answer.headers["HX-Refresh"]) == (403, "true")
+        assert "HX-Refresh" not in client.post("/games/computer/").headers
+
     def test_a_crash_gets_its_page_without_a_database(
         self, rf: RequestFactory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
