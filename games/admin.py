@@ -61,6 +61,7 @@ class Sought(admin.ModelAdmin):
     search_help_text = _("Number of a game, or the beginning of a player’s name")
     paginator = ShortPaginator
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
     # By the key alone: any other order would read and sort a whole table.
     ordering = ("-pk",)
@@ -98,6 +99,7 @@ class SeatInline(LookOnly, admin.TabularInline):
 
 class PlyInline(LookOnly, admin.TabularInline):
     model = Ply
+    verbose_name_plural = _("plies")
     fields = ("number", "action", "played")
     ordering = ("number",)
 
@@ -108,12 +110,12 @@ class PlyInline(LookOnly, admin.TabularInline):
 @admin.register(Game)
 class GameAdmin(LookOnly, Sought):
     list_display = (
-        *("id", "blue", "red", "status", "termination", "winner", "plies", "turn"),
-        *("deadline", "engine_due", "private", "created", "ended"),
+        *("id", "blue", "red", "status", "termination", "winner", "plies"),
+        *("deadline", "created"),
     )
     list_filter = ("status", "termination", "private", ("engine_due", admin.EmptyFieldListFilter))
-    # What the computer will choose is nobody's business, the staff's neither.
-    exclude = ("seed",)
+    # What the computer will choose is nobody's business, the staff's neither; nothing is rated.
+    exclude = ("seed", "rated")
     game_path = "pk"
     inlines = (SeatInline, PlyInline)
 
