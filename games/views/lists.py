@@ -50,6 +50,7 @@ class Tile:
     offered: bool
     last: str
     played: str
+    note: str
     clock: str
     urgent: bool
 
@@ -58,6 +59,7 @@ class Tile:
         game, last = seat.game, getattr(seat, "last", None) or ""
         mine = game.turn == seat.colour
         left = None if game.deadline is None else game.deadline - now
+        when = ago(game.turn_began, now)
         urgent = mine and left is not None and left < URGENT
         return cls(
             game=game,
@@ -66,7 +68,8 @@ class Tile:
             mine=mine,
             offered=game.draw_offer == Colour(seat.colour).other,
             last=last,
-            played=f"{_played(last, mine)} · {ago(game.turn_began, now)}",
+            played=_played(last, mine) + (f" · {when}" if mine else ""),
+            note=_note(game.plies) if mine else when,
             clock=_clock(left, mine, urgent),
             urgent=urgent,
         )
@@ -83,8 +86,12 @@ class Tile:
 
 def _played(last: str, mine: bool) -> str:
     if not last:
-        return _("the cards are dealt")
+        return _("cards dealt") if mine else _("cards dealt, they begin")
     return ply_text(last) if mine else _("you played %(what)s") % {"what": ply_text(last)}
+
+
+def _note(plies: int) -> str:
+    return _("ply %(n)d") % {"n": plies} if plies else _("you begin")
 
 
 def _clock(left: timedelta | None, mine: bool, urgent: bool) -> str:
