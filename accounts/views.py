@@ -12,7 +12,7 @@ from allauth.account.adapter import get_adapter
 from allauth.account.utils import get_login_redirect_url
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
@@ -47,7 +47,7 @@ class SignupView(allauth.SignupView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if _has_account(request):
-            return redirect(get_login_redirect_url(request))
+            return HttpResponseRedirect(get_login_redirect_url(request))
         return super().dispatch(request, *args, **kwargs)
 
     def form_valid(self, form: SignupForm) -> HttpResponse:
@@ -58,7 +58,7 @@ class SignupView(allauth.SignupView):
             again: HttpResponse = self.form_invalid(form)
             return again
         except NoGuest:
-            return redirect(get_login_redirect_url(self.request))
+            return HttpResponseRedirect(get_login_redirect_url(self.request))
         # Always, and the same: allauth's own message is left out when a mail was sent lately.
         messages.info(
             self.request,
@@ -73,7 +73,7 @@ class LoginView(allauth.LoginView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if _has_account(request):
-            return redirect(get_login_redirect_url(request))
+            return HttpResponseRedirect(get_login_redirect_url(request))
         return super().dispatch(request, *args, **kwargs)
 
 

@@ -61,6 +61,14 @@ def test_it_leads_nowhere_else(client: Client, elsewhere: str) -> None:
     assert sign_up(client, next=elsewhere)["Location"] == "/games/"
 
 
+@pytest.mark.parametrize("path", [SIGNUP, "/accounts/login/"])
+@pytest.mark.parametrize("odd", ["0", "landing", "no such page", "é"])
+def test_a_next_that_is_no_address_is_no_error(client: Client, path: str, odd: str) -> None:
+    """For somebody who is logged in already, and is sent on at once."""
+    client.force_login(world.person("bob"))
+    assert client.get(path, {"next": odd}).status_code == 302
+
+
 def test_its_page_has_a_form_without_placeholders(client: Client) -> None:
     page = client.get(SIGNUP).content.decode()
     assert '<label for="id_username">' in page
