@@ -75,3 +75,13 @@ document.addEventListener("click", (event) => {
     if (!menu.contains(event.target)) menu.open = false;
   }
 });
+
+// Two presses on a button are one; a form that htmx sends looks after itself.
+const posted = new WeakMap();
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.method !== "post") return;
+  if (event.timeStamp - posted.get(form) < 2000) event.preventDefault();
+  else posted.set(form, event.timeStamp);
+});
