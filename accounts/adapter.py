@@ -121,16 +121,19 @@ class AccountAdapter(DefaultAccountAdapter):
     def send_confirmation_mail(
         self, request: HttpRequest, emailconfirmation: Any, signup: bool
     ) -> None:
-        """To an address that is somebody's already, a mail that tells them so instead."""
-        address = emailconfirmation.email_address
-        if address.can_set_verified():
-            super().send_confirmation_mail(request, emailconfirmation, signup)
-        else:
-            self.send_account_already_exists_mail(address.email)
+        """To an address that is somebody's already, a mail that tells them so instead.
 
-    def send_account_already_exists_mail(self, email: str) -> None:
-        holder = User.objects.holding(email, confirmed=True).first()
-        self.send_mail("account/email/account_already_exists", email, {"holder": holder})
+        The same work for both, so that its time tells nothing.
+        """
+        address = emailconfirmation.email_address
+        context = {
+            "user": address.user,
+            "holder": User.objects.holding(address.email, confirmed=True).first(),
+            "activate_url": self.get_email_confirmation_url(request, emailconfirmation),
+        }
+        name = "email_confirmation_signup" if signup else "email_confirmation"
+        name = "account_already_exists" if context["holder"] else name
+        self.send_mail(f"account/email/{name}", address.email, context)
 
     def get_email_confirmation_url(self, request: HttpRequest, emailconfirmation: Any) -> str:
         return link("account_confirm_email", emailconfirmation.key)
