@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from allauth.account.models import EmailAddress
+from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
 
@@ -86,10 +87,11 @@ def running(
     """
     now = now or timezone.now()
     start = Position.start(deal, first)
-    game = _begun_by(start.turn, blue, red, control, private, now)
-    game.cards, game.position = ",".join(deal), str(start)
-    game.deck = Deck.BASE if set(deal) <= set(DECKS["base"]) else Deck.ALL34
-    game.save(update_fields=["cards", "position", "deck"])
+    with transaction.atomic():
+        game = _begun_by(start.turn, blue, red, control, private, now)
+        game.cards, game.position = ",".join(deal), str(start)
+        game.deck = Deck.BASE if set(deal) <= set(DECKS["base"]) else Deck.ALL34
+        game.save(update_fields=["cards", "position", "deck"])
     return played(game, actions, now=now)
 
 
