@@ -10,6 +10,8 @@ After {% load board %}:
     viewer: "b" or "r", whose side is below. last: the last ply's token ("boar:a1a2") or "".
 {% square_picture digit temple ghost %}
     What stands on a square: a digit of a board's text; "blue" or "red" where a temple is.
+{{ cell|plain_square }}
+    A square of a board (games.views.board.Cell) on which nothing can be chosen.
 {% icon name %}
     One of first prev next last flip close down lock swap.
 {{ "sea_snake"|card_name }}, {{ "boar:a1a2"|ply_text }}
@@ -21,6 +23,7 @@ Times are drawn by the filters of times.py.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Protocol
 
 from django import template
 from django.utils.html import format_html, format_html_join
@@ -75,6 +78,38 @@ def square_picture(digit: str, temple: str = "", ghost: str = "") -> SafeString:
                 f'<use href="#piece-{piece}"/></svg>'
             )
     return _markup(picture)
+
+
+class Square(Protocol):
+    """What a square of a board that is only looked at needs to be drawn."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def classes(self) -> str: ...
+    @property
+    def digit(self) -> str: ...
+    @property
+    def temple(self) -> str: ...
+
+
+@register.filter
+def plain_square(cell: Square) -> SafeString:
+    return _plain_square(cell.name, cell.label, cell.classes, cell.digit, cell.temple)
+
+
+@lru_cache(maxsize=4096)
+def _plain_square(name: str, label: str, classes: str, digit: str, temple: str) -> SafeString:
+    return format_html(
+        '<button type="button" id="square-{}" class="square {}" aria-label="{}" disabled>{}'
+        "</button>",
+        name,
+        classes,
+        label,
+        square_picture(digit, temple),
+    )
 
 
 @register.simple_tag

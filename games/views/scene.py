@@ -319,7 +319,7 @@ class Scene:
         """The record by numbers: the starter's ply, then the other's."""
         return [(i // 2 + 1, self.record[i : i + 2]) for i in range(0, len(self.record), 2)]
 
-    def next_seat(self) -> Seat | None:
+    def next_game(self) -> dict[str, Any] | None:
         """The game that waits for the reader most urgently, this one apart."""
         if self.me is None:
             return None
@@ -327,7 +327,16 @@ class Scene:
             player=self.me.player_id, result="", game__turn=F("colour")
         ).exclude(game=self.game.pk)
         urgent_first = F("game__deadline").asc(nulls_last=True)
-        return waiting.select_related("game", "opponent").order_by(urgent_first, "game_id").first()
+        found = (
+            waiting.order_by(urgent_first, "game")
+            .values_list("game", "opponent__username", "game__deadline")
+            .first()
+        )
+        if found is None:
+            return None
+        pk, opponent, deadline = found
+        left = deadline and max(deadline - self.now, timedelta())
+        return {"pk": pk, "opponent": opponent, "left": left}
 
     def poll(self) -> dict[str, Any] | None:
         """How the page asks on; None once the game is over.
@@ -417,7 +426,7 @@ class Scene:
         """`message` tells of a refusal. `focus` goes to what is "next" to press, or to the
         "title" of the panel; on a whole "page" to what is next. A poll gives none, and moves none.
         """
-        game, panel, next_seat = self.game, self.panel(), self.next_seat()
+        game, panel = self.game, self.panel()
         return {
             **self.addresses(),
             **self.powers(),
@@ -439,8 +448,7 @@ class Scene:
             "sends_text": self.sends_text(),
             "side_note": self.side_note(),
             "offer": self.offer(),
-            "next_seat": next_seat,
-            "next_left": next_seat and next_seat.left(self.now),
+            "next_game": self.next_game(),
             "poll": self.poll(),
             "focus": focus,
         }
