@@ -222,6 +222,8 @@ class Scene:
         title = _("Waiting for %(name)s") % {"name": name}
         if mover.player.is_engine:
             return Panel(title, _("The computer answers within seconds."))
+        if self.offer() == "theirs":
+            return Panel(title, "")
         return Panel(title, _("There is nothing to do until then."))
 
     def _my_turn(self) -> Panel:
@@ -290,17 +292,21 @@ class Scene:
     def _termination(self) -> str:
         game = self.game
         last = str(self.record[-1]) if self.record else ""
-        loser = game.seat(Colour(game.winner).other).player.username if game.winner else ""
+        loser = self.side(Colour(game.winner).other) if game.winner else None
+        name = loser.seat.player.username if loser else ""
+        you = loser is not None and loser.is_reader
         texts = {
             Game.Termination.STONE: _("By the Way of the Stone: %(last)s took the master."),
             Game.Termination.STREAM: _("By the Way of the Stream: %(last)s reached the temple."),
-            Game.Termination.RESIGNATION: _("%(loser)s resigned."),
-            Game.Termination.TIME: _("%(loser)s ran out of time."),
+            Game.Termination.RESIGNATION: _("You resigned.") if you else _("%(loser)s resigned."),
+            Game.Termination.TIME: _("You ran out of time.")
+            if you
+            else _("%(loser)s ran out of time."),
             Game.Termination.AGREEMENT: _("Both agreed to a draw."),
             Game.Termination.REPETITION: _("The same position came up for the third time."),
             Game.Termination.ABORTED: _("It ended without a winner."),
         }
-        return texts[Game.Termination(game.termination)] % {"last": last, "loser": loser}
+        return texts[Game.Termination(game.termination)] % {"last": last, "loser": name}
 
     def status(self, panel: Panel, message: str) -> str:
         """What a screen reader is told of a change."""
@@ -400,9 +406,7 @@ class Scene:
             return ""
         if self.me is not None and self.game.turn == self.me.colour:
             return _("comes to you after your move")
-        return _("goes to %(name)s with the next move") % {
-            "name": self.game.seat(self.game.turn).player.username
-        }
+        return _("goes to %(name)s next") % {"name": self.game.seat(self.game.turn).player.username}
 
     def addresses(self) -> dict[str, str]:
         pk = self.game.pk
