@@ -26,6 +26,7 @@ from games import notices, play
 from games.forms import ChoiceForm, MoveForm, PlyForm
 from games.models import Game
 from games.views.answers import SeeOther, never_stored, visible_game
+from games.views.page import context
 from games.views.scene import Scene, Wanted
 from games.waking import wake
 
@@ -58,7 +59,7 @@ def game(request: Request, pk: int) -> HttpResponse:
     if request.is_navigation and isinstance(request.user, User) and row.seat_of(request.user.pk):
         notices.see(request.user, row, now=now)
     scene = Scene(row, request.user, now, _wanted(request))
-    return render(request, "games/game.html", scene.context(focus="page"))
+    return render(request, "games/game.html", context(scene, focus="page"))
 
 
 @require_safe
@@ -99,10 +100,10 @@ def _part(
     request: Request, scene: Scene, *, status: int = 200, focus: str = "", message: str = ""
 ) -> HttpResponse:
     """What is swapped into the page, with the side parts that ride along."""
-    context = scene.context(message=message, focus=focus)
+    shown = context(scene, message=message, focus=focus)
     # A poll that only brings the clocks up to date has nothing to tell.
-    context["silent"] = request.GET.get("version") == str(scene.game.version)
-    return render(request, "games/game.html#answer", context, status=status)
+    shown["silent"] = request.GET.get("version") == str(scene.game.version)
+    return render(request, "games/game.html#answer", shown, status=status)
 
 
 # --- deeds ----------------------------------------------------------------------------------
@@ -195,5 +196,4 @@ def _refuse(request: Request, pk: int, message: str, status: int) -> HttpRespons
     scene = Scene(row, request.user, timezone.now(), Wanted())
     if request.htmx:
         return _part(request, scene, status=status, focus="title", message=message)
-    context = scene.context(message=message)
-    return render(request, "games/game.html", context, status=status)
+    return render(request, "games/game.html", context(scene, message=message), status=status)

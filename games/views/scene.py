@@ -1,15 +1,12 @@
-"""Everything the page of a game shows one reader, put together for its template."""
+"""A game at one moment for one reader: what they see, may choose, and are told."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
-from django.db.models import F
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from games import play, wording
@@ -20,8 +17,6 @@ from games.templatetags.board import card_name
 from games.views import board
 from games.views.board import Choice
 
-# How often an open page asks, and how long it asks every second while the computer thinks.
-SLOW, FAST, FAST_FOR = 10, 1, wording.MINUTE
 _MASTERS = "24"
 
 
@@ -121,10 +116,7 @@ class Wanted:
 
 
 class Scene:
-    """A game at one moment for one reader; context() is what the template gets.
-
-    What is not for this reader's eyes is never put in: a partial can be asked for by name.
-    """
+    """What is not for this reader's eyes is never put in: a partial can be asked for by name."""
 
     def __init__(self, game: Game, user: Any, now: datetime, wanted: Wanted) -> None:
         self.game, self.now = game, now
@@ -319,140 +311,12 @@ class Scene:
             parts.append(_("%(name)s offers a draw.") % {"name": self.me.opponent.username})
         return " ".join(filter(None, parts))
 
-    # --- the rest of the page ---------------------------------------------------------------
-
     def rows(self) -> list[tuple[int, Sequence[Played]]]:
         """The record by numbers: the starter's ply, then the other's."""
         return [(i // 2 + 1, self.record[i : i + 2]) for i in range(0, len(self.record), 2)]
-
-    def next_game(self) -> dict[str, Any] | None:
-        """The game that waits for the reader most urgently, this one apart."""
-        if self.me is None:
-            return None
-        waiting = Seat.objects.filter(
-            player=self.me.player_id, result="", game__turn=F("colour")
-        ).exclude(game=self.game.pk)
-        urgent_first = F("game__deadline").asc(nulls_last=True)
-        found = (
-            waiting.order_by(urgent_first, "game")
-            .values_list("game", "opponent__username", "game__deadline")
-            .first()
-        )
-        if found is None:
-            return None
-        pk, opponent, deadline = found
-        left = deadline and max(deadline - self.now, timedelta())
-        return {"pk": pk, "opponent": opponent, "left": left}
-
-    def poll(self) -> dict[str, Any] | None:
-        """How the page asks on; None once the game is over.
-
-        `until` is when the page shows something else although nobody did anything.
-        """
-        game = self.game
-        if game.is_over:
-            return None
-        fast_until = game.turn_began + FAST_FOR
-        fast = game.engine_due is not None and self.now < fast_until
-        until = fast_until if fast else self._clock_changes()
-        query = {"version": game.version, "until": int(until.timestamp()) + 1}
-        extra = "&ask=" + self.ask if self.ask else ""
-        return {
-            "seconds": FAST if fast else SLOW,
-            "query": f"{urlencode(query)}&{self.choice.query(self.ply)}{extra}",
-        }
-
-    def _clock_changes(self) -> datetime:
-        """A moment until which the clocks shown are near enough."""
-        deadline = self.game.deadline
-        if deadline is None or deadline <= self.now:
-            return self.now + 10 * wording.MINUTE
-        step = 10 if deadline - self.now > wording.HOUR else 1
-        return min(self.now + step * wording.MINUTE, deadline)
 
     def offer(self) -> str:
         """An open draw offer, from the reader's side: "mine", "theirs" or none."""
         if self.me is None or self.game.is_over or self.late or not self.game.draw_offer:
             return ""
         return "mine" if self.game.draw_offer == self.me.colour else "theirs"
-
-    def sends_text(self) -> str:
-        """What the button of the last press says."""
-        action = self.board.sends
-        if action is None:
-            return ""
-        if isinstance(action, Pass):
-            return _("Pass with %(card)s") % {"card": card_name(action.card)}
-        return _("Play %(card)s %(origin)s–%(target)s") % {
-            "card": card_name(action.card),
-            "origin": square_name(action.origin),
-            "target": square_name(action.target),
-        }
-
-    def asks(self) -> list[dict[str, Any]]:
-        """The cards to choose from, where both reach the chosen square."""
-        return [
-            {
-                "card": action.card,
-                "action": action,
-                "query": replace(self.choice, card=action.card).query(self.ply),
-            }
-            for action in self.board.asks
-        ]
-
-    def side_note(self) -> str:
-        """Who gets the side card: the newcomer wonders why a card has changed places."""
-        if self.game.is_over:
-            return ""
-        if self.me is not None and self.game.turn == self.me.colour:
-            return _("comes to you after your move")
-        return _("goes to %(name)s next") % {"name": self.game.seat(self.game.turn).player.username}
-
-    def addresses(self) -> dict[str, str]:
-        pk = self.game.pk
-        names = {"game_url": "game", "board_url": "board", "move_url": "move"}
-        if self.ask:
-            names["ask_url"] = self.ask
-        return {key: reverse(name, args=[pk]) for key, name in names.items()}
-
-    def powers(self) -> dict[str, bool]:
-        """What else than a move the reader may do now."""
-        me, game = self.me, self.game
-        if me is None or game.is_over or self.late:
-            return {}
-        return {
-            "can_resign": True,
-            "can_abort": play.can_abort(game),
-            "can_offer": play.can_offer_draw(game, me),
-        }
-
-    def context(self, *, message: str = "", focus: str = "") -> dict[str, Any]:
-        """`message` tells of a refusal. `focus` goes to what is "next" to press, or to the
-        "title" of the panel; on a whole "page" to what is next. A poll gives none, and moves none.
-        """
-        game, panel = self.game, self.panel()
-        return {
-            **self.addresses(),
-            **self.powers(),
-            "game": game,
-            "names": {seat.colour: seat.player.username for seat in game.seats.all()},
-            "board": self.board,
-            "above": self.side(self.viewer.other),
-            "below": self.side(self.viewer),
-            "mover": self.side(Colour(game.turn)),
-            "me": self.me,
-            "ply": self.ply,
-            "rows": self.rows(),
-            "panel": panel,
-            "message": message,
-            "status": self.status(panel, message),
-            "ask": self.ask,
-            "asks": self.asks(),
-            "confirm": self.confirm,
-            "sends_text": self.sends_text(),
-            "side_note": self.side_note(),
-            "offer": self.offer(),
-            "next_game": self.next_game(),
-            "poll": self.poll(),
-            "focus": focus,
-        }
