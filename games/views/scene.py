@@ -135,17 +135,18 @@ class Scene:
         )
         # A choice made on another position is no choice in this one.
         fits = wanted.ply in (None, self.ply)
-        self.choice = wanted.choice if fits and self.can_move else Choice()
+        choice = wanted.choice if fits and self.can_move else Choice()
         self.ask = self._ask(wanted.ask)
         self.board = board.choose(
             self.position,
             self.viewer,
             self.record[-1].action if self.record else None,
             legal=self.position.legal_moves() if self.can_move and not self.ask else (),
-            choice=self.choice,
+            choice=choice,
             ply=self.ply,
             confirm=self.confirm,
         )
+        self.choice = self.board.choice
 
     def _ask(self, ask: str) -> str:
         if self.me is None or self.game.is_over or self.late:
@@ -181,16 +182,18 @@ class Scene:
         if game.is_over:
             return Panel(self._result(), self._termination())
         if self.late:
-            name = game.seat(game.turn).player.username
-            return Panel(
-                _("Out of time"),
-                _("%(name)s has no time left. The game is being ended.") % {"name": name},
-            )
+            return Panel(_("Out of time"), self._out_of_time())
         if self.ask:
             return self._asked()
         if self.can_move:
             return self._my_turn()
         return self._their_turn()
+
+    def _out_of_time(self) -> str:
+        if self.side(Colour(self.game.turn)).is_reader:
+            return _("You have no time left. The game is being ended.")
+        name = self.game.seat(self.game.turn).player.username
+        return _("%(name)s has no time left. The game is being ended.") % {"name": name}
 
     def _asked(self) -> Panel:
         if self.ask == "abort":
