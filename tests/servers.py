@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
+import redis
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 from django.conf import settings
@@ -35,13 +36,18 @@ PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR")
 Found = TypeVar("Found")
 
 
-def wait_for(what: Callable[[], Found], seconds: float, every: float = 0.1) -> Found:
+def wait_for(what: Callable[[], Found | None], seconds: float, every: float = 0.1) -> Found:
     """The first true value of `what`; fails after so many seconds."""
     limit = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < limit, f"waited {seconds} s in vain"
         time.sleep(every)
     return found
+
+
+def at_once(healthy: float) -> float:
+    """The seconds an answer may take: one, or a little more than usual on a busy machine."""
+    return max(1.0, healthy + 0.5)
 
 
 def free_port() -> int:
@@ -142,7 +148,11 @@ class Site:
             self.port = listener.getsockname()[1]
             self.environment["SITE_URL"] = f"http://127.0.0.1:{self.port}"
             command = runner.web_command(listener.fileno())
-            return self._start("web", command, descriptors=[listener.fileno()])
+            web = self._start("web", command, descriptors=[listener.fileno()])
+        # Several times, so that each process has loaded what its first request loads.
+        visitor = self.visitor()
+        assert {visitor.get("/accounts/login/").status for _ in range(8)} == {200}
+        return web
 
     def start_worker(self, queue: str, application: str = "onitama_site", **more: str) -> Child:
         return self._start(queue, runner.worker_command(queue, application), more)
@@ -151,10 +161,14 @@ class Site:
         return self._start("beat", runner.beat_command(self.data))
 
     def start_all(self) -> None:
-        self.start_web()
         for queue in runner.QUEUES:
             self.start_worker(queue)
         self.start_beat()
+        with redis.Redis.from_url(self.broker.url) as client:
+            # Where each worker says that it listens.
+            bound = "_kombu.binding.celery.pidbox"
+            wait_for(lambda: client.scard(bound) == len(runner.QUEUES), 60)
+        self.start_web()
 
     def _start(
         self,
