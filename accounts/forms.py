@@ -23,6 +23,10 @@ LABELS = {
     "password1": _("Password"),
     "password2": _("The same again"),
 }
+HELP = {
+    "username": _("3 to 20 letters, digits, - and _, beginning with a letter. Everybody sees it."),
+    "password1": _("At least 8 characters; not a common one, and not like your name or address."),
+}
 ADDRESSES = {"email", "login"}
 
 
@@ -35,6 +39,7 @@ class Plain:
         super().__init__(*args, **kwargs)
         for name, field in self.fields.items():
             field.label = LABELS[name]
+            field.help_text = HELP.get(name, field.help_text)
             field.widget.attrs.pop("placeholder", None)
             if name != "username" and isinstance(field, forms.CharField):
                 _bound(field, ADDRESS_LENGTH if name in ADDRESSES else PASSWORD_LENGTH)
@@ -49,9 +54,6 @@ def _bound(field: forms.CharField, length: int) -> None:
 class SignupForm(Plain, allauth.SignupForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["username"].help_text = _(
-            "3 to 20 letters, digits, - and _, beginning with a letter. Everybody sees it."
-        )
         self.fields["email"].help_text = _(
             "For mails about your games, and to let you in again. Nobody else sees it."
         )
