@@ -259,7 +259,7 @@ def test_it_stops_in_order_at_ctrl_c(start: Callable[..., Run]) -> None:
     parts = [
         only(processes, "gunicorn"),
         only(processes, "celery", " beat "),
-        only(processes, "celery", " worker "),
+        only(processes, "celery", " worker -Q "),
         only(processes, "valkey"),
     ]
     assert [len(part) for part in parts] == [3, 1, 6, 1]
