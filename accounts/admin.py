@@ -15,7 +15,7 @@ from accounts.models import Mail, User
 class NewUserForm(AdminUserCreationForm):
     class Meta:
         model = User
-        fields = ("username", "email")
+        fields = ("username",)
 
 
 class ChangeUserForm(UserChangeForm):
@@ -34,16 +34,15 @@ class PlayerAdmin(UserAdmin):
     ordering = ("-date_joined",)
     date_hierarchy = "date_joined"
     show_full_result_count = False
-    readonly_fields = ("last_login", "last_navigation", "date_joined", "kind")
+    # An address changes where it can be confirmed, and in allauth's own list.
+    readonly_fields = ("last_login", "last_navigation", "date_joined", "kind", "email")
     fieldsets = (
         (None, {"fields": ("username", "password", "kind")}),
         (_("Reader"), {"fields": ("email", "time_zone", "confirm_moves")}),
         (_("Rights"), {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
         (_("Times"), {"fields": ("date_joined", "last_login", "last_navigation")}),
     )
-    add_fieldsets = (
-        (None, {"fields": ("username", "email", "usable_password", "password1", "password2")}),
-    )
+    add_fieldsets = ((None, {"fields": ("username", "usable_password", "password1", "password2")}),)
     filter_horizontal = ("groups",)
 
 

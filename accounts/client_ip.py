@@ -26,14 +26,14 @@ def client_ip(request: HttpRequest) -> str:
 
 
 def _parse(text: str) -> str:
-    """`1.2.3.4`, `1.2.3.4:80`, `2001:db8::1` or `[2001:db8::1]:80`; empty for anything else."""
+    """`1.2.3.4`, `1.2.3.4:80`, `2001:db8::1` or `[fe80::1%eth0]:80`; empty for anything else."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
         text = text.partition(":")[0]
     try:
-        address = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return ""
     mapped = getattr(address, "ipv4_mapped", None)

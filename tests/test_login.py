@@ -179,7 +179,10 @@ def test_it_counts_by_the_address_our_proxy_saw(client: Client, ada: User) -> No
     assert reader(client) == str(ada.pk)
 
 
-@pytest.mark.parametrize("forwarded", ["", ",", "x", "1.2.3.4", "a" * 5000, "::1, [::1]:80"])
+@pytest.mark.parametrize(
+    "forwarded",
+    ["", ",", "x", "1.2.3.4", "a" * 5000, "::1, [::1]:80", "fe80::1%eth0, 1", "::ffff:1.2.3.4,"],
+)
 @override_settings(TRUSTED_PROXY_COUNT=2)
 def test_it_survives_any_forwarded_header(client: Client, ada: User, forwarded: str) -> None:
     assert log_in(client, headers={"X-Forwarded-For": forwarded}).status_code == 302

@@ -17,6 +17,7 @@ from tests import hashers, mails, world
 pytestmark = pytest.mark.django_db
 
 SIGNUP = "/accounts/signup/"
+URLENCODED = "application/x-www-form-urlencoded"
 FORM = {"username": "Ada", "email": "ada@example.org", "password1": world.PASSWORD}
 
 
@@ -178,7 +179,7 @@ def test_it_survives_odd_letters(client: Client, field: str, odd: str) -> None:
     body = "&".join(f"{name}={value}" for name, value in (FORM | {field: odd}).items()).encode(
         "utf-8", "surrogatepass"
     )
-    response = client.post(SIGNUP, body, content_type="application/x-www-form-urlencoded")
+    response = client.post(SIGNUP, body, content_type=URLENCODED)
     assert list(errors(response)) == [field]
 
 
@@ -190,6 +191,23 @@ def test_it_answers_400_to_a_nul(client: Client, field: str) -> None:
 def test_it_answers_400_to_a_nul_in_the_address(client: Client) -> None:
     assert client.get(SIGNUP + "?email=a%00b").status_code == 400
     assert client.get("/accounts/%00/").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"username=" + b"x" * 3_000_000, "application/x-www-form-urlencoded"),
+        (
+            b"&".join(b"a%d=1" % number for number in range(1001)),
+            "application/x-www-form-urlencoded",
+        ),
+        (b"username=Ada", "application/x-www-form-urlencoded; charset=utf-7"),
+        (b"--x\r\nContent-Disposition: form-data; name=", "multipart/form-data; boundary="),
+        (b"{", "multipart/form-data; boundary=\xff"),
+    ],
+)
+def test_it_answers_400_to_a_body_that_is_none(client: Client, body: bytes, kind: str) -> None:
+    assert client.post(SIGNUP, body, content_type=kind).status_code == 400
 
 
 # --- confirming -----------------------------------------------------------------------------
