@@ -8,7 +8,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import celeryd_init, worker_process_init
 
-from onitama_site.processes import die_with
+from onitama_site.tied import die_with
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "onitama_site.settings")
 

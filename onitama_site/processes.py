@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO
 
-_LIBC = ctypes.CDLL(None)
-_PR_SET_PDEATHSIG = 1
+from onitama_site import tied
+
 _TICK = 0.05
 
 
 def never() -> bool:
     return False
-
-
-def die_with(parent: int) -> None:
-    """Called in a child: have the kernel end it when `parent` is gone, even by SIGKILL."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    # The parent may have gone before the kernel knew our wish.
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @dataclass(frozen=True)
@@ -47,15 +38,16 @@ class Child:
         descriptors: Sequence[int] = (),
         output: IO[bytes] | None = None,
     ) -> Child:
+        # Not by preexec_fn, which is not safe where there are threads.
+        tie = [sys.executable, "-I", "-S", tied.__file__, str(os.getpid())]
         process = subprocess.Popen(  # noqa: S603 - the callers name their own programs
-            command,
+            [*tie, *command],
             env=environment,
             pass_fds=descriptors,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             start_new_session=True,
-            preexec_fn=partial(die_with, os.getpid()),
         )
         return cls(name, process)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from onitama_site.processes import die_with
+from onitama_site.tied import die_with
 
 wsgi_app = "onitama_site.wsgi"
 bind = f"127.0.0.1:{os.environ.get('PORT') or 8000}"
