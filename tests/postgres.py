@@ -11,14 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
-
-from onitama_site.processes import die_with
 
 NOBODY = 65534
 START_SECONDS = 30
@@ -52,19 +49,18 @@ class _Home:
         return f"postgres://postgres@/{database}?host={quote(str(self.socket), safe='/')}"
 
     def start(self, program: str, *arguments: str, log: Path) -> subprocess.Popen[bytes]:
+        become = ["setpriv", "--pdeathsig", "KILL"]
+        if self.user is not None:
+            become += [f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"]
         with log.open("ab") as output:
             return subprocess.Popen(
-                [self.programs / program, *arguments],
+                [*become, self.programs / program, *arguments],
                 cwd=self.directory,
                 env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                user=self.user,
-                group=self.user,
-                extra_groups=None if self.user is None else [],
-                preexec_fn=partial(die_with, os.getpid()),
             )
 
 

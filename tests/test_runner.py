@@ -12,14 +12,12 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import termios
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from fcntl import ioctl
 from pathlib import Path
 
 import pytest
@@ -316,21 +314,12 @@ def test_ctrl_c_at_a_terminal_ends_make_well_too(tmp_path: Path) -> None:
     makefile.write_text(f"play:\n\t@exec {sys.executable} -m onitama_site.runner\n")
     environment = clean_environment(tmp_path / "data", PORT=str(free_port()))
     ours, theirs = pty.openpty()
-
-    def own_the_terminal() -> None:
-        os.setsid()
-        ioctl(0, termios.TIOCSCTTY, 0)
-
+    terminal = os.ttyname(theirs)
+    # The first terminal that the leader of a session opens becomes its own.
+    script = f"exec make -f {makefile} play < {terminal} > {terminal} 2>&1"
     process = subprocess.Popen(
-        ["make", "-f", str(makefile), "play"],
-        cwd=ROOT,
-        env=environment,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        preexec_fn=own_the_terminal,
+        ["sh", "-c", script], cwd=ROOT, env=environment, start_new_session=True
     )
-    os.close(theirs)
     try:
         read_until(ours, b"Press Ctrl-C")
         processes = descendants(process.pid)
@@ -343,6 +332,7 @@ def test_ctrl_c_at_a_terminal_ends_make_well_too(tmp_path: Path) -> None:
             os.kill(left.pid, signal.SIGKILL)
         process.kill()
         process.wait()
+        os.close(theirs)
         os.close(ours)
 
 
