@@ -397,7 +397,6 @@ def test_a_text_refused_for_good_is_final() -> None:
         {"EMAIL_USE_TLS": True},
         {"EMAIL_USE_SSL": True},
         {"EMAIL_HOST_USER": "o", "EMAIL_HOST_PASSWORD": "x"},
-        {"EMAIL_HOST": "no-such-host.invalid"},
         {"EMAIL_HOST": "a" * 70 + ".example"},
         {"EMAIL_HOST": ".."},
     ],
