@@ -46,7 +46,10 @@ def _quick_passwords() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _levels_stay(request: pytest.FixtureRequest) -> None:
-    """The flush after a test with transactions of its own takes the migrations' rows too."""
+    """The flush after a test with transactions of its own takes the migrations' rows too.
+
+    serialized_rollback would bring them back, but cannot follow a test that does without it.
+    """
     marker = request.node.get_closest_marker("django_db")
     if marker and marker.kwargs.get("transaction"):
         request.getfixturevalue("transactional_db")
@@ -85,7 +88,6 @@ def make_site(
     tmp_path: Path,
     collected_static_files: Path,
     transactional_db: None,
-    django_db_serialized_rollback: None,
 ) -> Iterator[Callable[..., Site]]:
     """Makes the site's processes, given more variables, over the test's database."""
     sites: list[Site] = []

@@ -18,7 +18,7 @@ from games.clock import PRESETS
 from games.models import Challenge, Game, Notice
 from tests.world import guest, person
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 TIMES = 12
 TERMS = {"control": "3+1", "colour": "", "deck": "base"}

@@ -14,7 +14,7 @@ from tests.servers import PostOffice, Site, at_once, wait_for
 
 pytestmark = [
     pytest.mark.processes,
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
 ]
 MOVE = {"ply": 1, "card": "crab", "from": "b1", "to": "b2"}
 

@@ -22,7 +22,7 @@ from tests.servers import Mood, PostOffice, Site, Visitor, wait_for
 
 pytestmark = [
     pytest.mark.processes,
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
 ]
 MINUTE = 60
 FAULTY = "tests.faulty_engine"

@@ -18,7 +18,7 @@ from tests.servers import Mood, PostOffice, Site, at_once, wait_for
 
 pytestmark = [
     pytest.mark.processes,
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
 ]
 MINUTE = 60
 
