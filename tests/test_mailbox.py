@@ -44,7 +44,9 @@ def test_it_lists_the_newest_first(client: Client) -> None:
     send_mails()
     write(2)
     text = page(client, "/mailbox/")
-    assert text.index("Hello 2") < text.index("waits") < text.index("Hello 1") < text.index("sent at")
+    assert (
+        text.index("Hello 2") < text.index("waits") < text.index("Hello 1") < text.index("sent at")
+    )
     assert "ada1@example.org" in text
 
 
