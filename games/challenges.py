@@ -89,7 +89,7 @@ def play_computer_once(player: User, level: str, *, colour: str, deck: str, now:
     """As play_computer(), but the second of two presses gives the game of the first."""
     with transaction.atomic():
         _lock(player)
-        begun = Game.objects.running().with_seats()
+        begun = Game.objects.running()
         just_begun = begun.filter(
             seats__player=player, seats__opponent__username=level, created__gt=now - ONE_PRESS
         ).first()

@@ -80,7 +80,7 @@ def _headers(notice: Notice, unsubscribe: str) -> dict[str, str]:
 
 
 def _opponent(game: Game, player: User) -> User:
-    return next(seat.player for seat in game.seats.all() if seat.player_id != player.pk)
+    return next(seat.player for seat in game.sides if seat.player_id != player.pk)
 
 
 def _context(notice: Notice) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Message, User
@@ -64,9 +65,9 @@ class GameQuerySet(models.QuerySet["Game"]):
         return self.filter(Q(private=False) | models.Exists(seats))
 
     def with_seats(self) -> Self:
-        return self.prefetch_related(
-            models.Prefetch("seats", Seat.objects.select_related("player").order_by("colour"))
-        )
+        """For lists: what `sides` reads for one game, for all of them in one query."""
+        seats = Seat.objects.select_related("player").order_by("colour")
+        return self.prefetch_related(models.Prefetch("seats", seats, to_attr="sides"))
 
     def running(self) -> Self:
         return self.filter(status=Game.Status.RUNNING)
@@ -220,17 +221,29 @@ class Game(Clocked):
     def start(self) -> Position:
         return Position.parse(f"{START_BOARD} {self.cards} {self.first}")
 
+    @cached_property
+    def sides(self) -> list[Seat]:
+        """Blue's seat, then Red's, with their players; read once, so after the lock if any."""
+        blue, red = self.seats.select_related("player").order_by("colour")
+        blue.opponent, red.opponent = red.player, blue.player
+        return [blue, red]
+
     def seat(self, colour: str) -> Seat:
-        """The seat of a colour, from the seats already loaded by with_seats()."""
-        return next(seat for seat in self.seats.all() if seat.colour == colour)
+        return next(seat for seat in self.sides if seat.colour == colour)
 
     def seat_of(self, player_pk: int | None) -> Seat | None:
-        """The player's seat, from the seats already loaded; None for anybody else."""
-        return next((seat for seat in self.seats.all() if seat.player_id == player_pk), None)
+        """The player's seat; None for anybody else."""
+        return next((seat for seat in self.sides if seat.player_id == player_pk), None)
 
     def out_of_time(self, now: datetime) -> bool:
         """Whether the deadline is reached; what follows from it is for games.play to say."""
         return self.deadline is not None and self.deadline <= now
+
+
+class SeatQuerySet(models.QuerySet["Seat"]):
+    def to_move(self, player_pk: int) -> Self:
+        """The player's seats in running games that wait for them."""
+        return self.filter(player=player_pk, result="", game__turn=F("colour"))
 
 
 class Seat(models.Model):
@@ -261,6 +274,8 @@ class Seat(models.Model):
     rated = models.BooleanField(default=False)
     plies = models.PositiveIntegerField(default=0)
     ended = models.DateTimeField(null=True, blank=True)
+
+    objects = SeatQuerySet.as_manager()
 
     class Meta:
         constraints = [

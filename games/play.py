@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from random import SystemRandom
 
 from django.db import IntegrityError, transaction
-from django.db.models import Prefetch, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -99,7 +98,7 @@ def start(
     )
     game.control = control
     game.save()
-    for colour, player, opponent in (("b", blue, red), ("r", red, blue)):
+    game.sides = [
         Seat.objects.create(
             game=game,
             player=player,
@@ -108,9 +107,10 @@ def start(
             opponent=opponent,
             opponent_kind=opponent.kind,
         )
-    game = _locked(game.pk)
+        for colour, player, opponent in (("b", blue, red), ("r", red, blue))
+    ]
     _begin_turn(game, now)
-    game.save(update_fields=[*_TURN_FIELDS])
+    game.save(update_fields=_TURN_FIELDS)
     return game
 
 
@@ -149,17 +149,17 @@ def _begin_turn(game: Game, now: datetime) -> None:
 
 
 def settle(game_id: int, now: datetime) -> None:
-    """Make the game what it is as of now: the sweep's function, and first in every deed.
-
-    Its own transaction, kept whatever follows: a refused move must not undo a flag.
-    """
-    game = Game.objects.only("status", "deadline").get(pk=game_id)
-    if game.is_over or not game.out_of_time(now):
-        return
+    """Make the game what it is as of now: what the sweep does, and each deed before its own."""
     with transaction.atomic():
-        game = _locked(game_id)
-        if not game.is_over and time_is_up(game, now):
-            _flag(game, now)
+        _settle(_locked(game_id), now)
+
+
+def _settle(game: Game, now: datetime) -> bool:
+    """Flag the locked game if its time is up; whether it was."""
+    flagged = not game.is_over and time_is_up(game, now)
+    if flagged:
+        _flag(game, now)
+    return flagged
 
 
 def time_is_up(game: Game, now: datetime) -> bool:
@@ -188,25 +188,23 @@ def _has_moved(game: Game, colour: Colour) -> bool:
 
 @contextmanager
 def _deed(game_id: int, player: User, now: datetime) -> Iterator[tuple[Game, Seat]]:
-    """Settle, then lock the running game and give it with the player's seat, in a transaction."""
-    settle(game_id, now)
+    """The running game, locked and settled, with the player's seat, in a transaction."""
     with transaction.atomic():
         game = _locked(game_id)
         seat = game.seat_of(player.pk)
         if seat is None:
             raise NotYourGame
-        # Out of time between the settling and the lock: the sweep flags it; this deed is late.
-        if game.is_over or time_is_up(game, now):
-            raise GameOver
-        yield game, seat
+        if not _settle(game, now):
+            if game.is_over:
+                raise GameOver
+            yield game, seat
+            return
+    # After the commit: refusing the deed must not undo the flag.
+    raise GameOver
 
 
 def _locked(game_id: int) -> Game:
-    game = Game.objects.select_for_update().get(pk=game_id)
-    # The seats change under the game's lock alone, so they are read after it.
-    seats = Seat.objects.select_related("player", "opponent").order_by("colour")
-    prefetch_related_objects([game], Prefetch("seats", seats))
-    return game
+    return Game.objects.select_for_update().get(pk=game_id)
 
 
 def _save(game: Game, *fields: str) -> Game:
@@ -304,7 +302,7 @@ def _end(
     ending = ("status", "termination", "winner", "ended", "deadline", "next_reminder")
     _save(game, *{*changed, *ending, "engine_due", "draw_offer"})
     notices.withdraw(game, (Kind.TURN, Kind.REMINDER, Kind.DRAW), now=now)
-    for seat in game.seats.all():
+    for seat in game.sides:
         _end_seat(game, seat, now)
         if by is None or seat.player_id != by.pk:
             wait = notices.patience(seat.player, seat.opponent, now)

@@ -134,7 +134,7 @@ def claim_engine_move(game_id: int, now: datetime) -> Game | None:
     taken = Game.objects.filter(pk=game_id, engine_due__lte=now).update(
         engine_due=now + lease, engine_tries=F("engine_tries") + 1
     )
-    return Game.objects.with_seats().get(pk=game_id) if taken else None
+    return Game.objects.get(pk=game_id) if taken else None
 
 
 def engine_moves_due(now: datetime) -> list[int]:

@@ -232,7 +232,7 @@ def test_looking_marks_the_notice_seen(row: Challenge, alice: User, bob: User) -
 
 def test_accepting_begins_the_game(row: Challenge, alice: User, bob: User) -> None:
     response = logged_in(bob).post(address(row, "accept"))
-    game = Game.objects.with_seats().get()
+    game = Game.objects.get()
     assertRedirects(response, f"/games/{game.pk}/", status_code=303, fetch_redirect_response=False)
     assert (game.seat("b").player, game.seat("r").player) == (alice, bob)
     assert game.control == row.control

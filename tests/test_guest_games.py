@@ -33,7 +33,7 @@ def the_guest() -> User:
 def begin(client: Client) -> Game:
     """What the button on the landing page does."""
     client.post("/games/computer/", {"colour": "b"})
-    game: Game = Game.objects.with_seats().get()
+    game: Game = Game.objects.get()
     return game
 
 

@@ -31,7 +31,7 @@ def as_alice(client: Client, alice: User) -> Client:
 
 
 def begun() -> Game:
-    game: Game = Game.objects.with_seats().get()
+    game: Game = Game.objects.get()
     return game
 
 

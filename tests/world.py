@@ -114,7 +114,7 @@ def _begun_by(
 def played(game: Game, actions: Iterable[str], *, now: datetime | None = None) -> Game:
     """The same game after these plies, each made by whoever is to move."""
     for action in actions:
-        mover = Game.objects.with_seats().get(pk=game.pk).seat(game.turn).player
+        mover = Game.objects.get(pk=game.pk).seat(game.turn).player
         game = play.play_move(
             game.pk, mover, game.plies + 1, parse_move(action), now=now or timezone.now()
         )
@@ -150,8 +150,8 @@ def against_level(
 
 
 def fresh(game: Game) -> Game:
-    """The row as it stands now, its seats and players loaded."""
-    return Game.objects.with_seats().get(pk=game.pk)
+    """The row as it stands now."""
+    return Game.objects.get(pk=game.pk)
 
 
 def copies(game: Game, count: int, *, apart: timedelta = timedelta(minutes=1)) -> list[Game]:

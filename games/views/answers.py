@@ -34,7 +34,7 @@ def reader(request: Request) -> User:
 
 def visible_game(request: Request, pk: int) -> Game:
     """The game with its seats; to others than its players a private one does not exist."""
-    game = Game.objects.with_seats().filter(pk=pk).first()
+    game = Game.objects.filter(pk=pk).first()
     if game is None or (game.private and game.seat_of(request.user.pk) is None):
         raise Http404
     return game

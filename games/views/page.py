@@ -30,8 +30,9 @@ def context(scene: Scene, *, message: str = "", focus: str = "") -> dict[str, An
     return {
         **_addresses(scene),
         **_powers(scene),
+        **_waiting(scene),
         "game": game,
-        "names": {seat.colour: seat.player.username for seat in game.seats.all()},
+        "names": {seat.colour: seat.player.username for seat in game.sides},
         "board": scene.board,
         "above": scene.side(scene.viewer.other),
         "below": scene.side(scene.viewer),
@@ -48,30 +49,36 @@ def context(scene: Scene, *, message: str = "", focus: str = "") -> dict[str, An
         "sends_text": _sends_text(scene),
         "side_note": _side_note(scene),
         "offer": scene.offer(),
-        "next_game": _next_game(scene),
         "poll": _poll(scene),
         "focus": focus,
     }
 
 
-def _next_game(scene: Scene) -> dict[str, Any] | None:
-    """The game that waits for the reader most urgently, this one apart."""
+def _waiting(scene: Scene) -> dict[str, Any]:
+    """How many games wait for the reader, and the most urgent of them, this one apart.
+
+    One query for both; the count also keeps the context processor from asking for it.
+    """
     if scene.me is None:
-        return None
-    waiting = Seat.objects.filter(
-        player=scene.me.player_id, result="", game__turn=F("colour")
-    ).exclude(game=scene.game.pk)
+        return {}
     urgent_first = F("game__deadline").asc(nulls_last=True)
-    found = (
-        waiting.order_by(urgent_first, "game")
+    rows = (
+        Seat.objects.to_move(scene.me.player_id)
+        .order_by(urgent_first, "game")
         .values_list("game", "opponent__username", "game__deadline")
-        .first()
     )
-    if found is None:
+    waiting = list(rows)
+    others = (row for row in waiting if row[0] != scene.game.pk)
+    return {"turn_count": len(waiting), "next_game": _next_game(next(others, None), scene.now)}
+
+
+def _next_game(
+    row: tuple[int, str, datetime | None] | None, now: datetime
+) -> dict[str, Any] | None:
+    if row is None:
         return None
-    pk, opponent, deadline = found
-    left = deadline and max(deadline - scene.now, timedelta())
-    return {"pk": pk, "opponent": opponent, "left": left}
+    pk, opponent, deadline = row
+    return {"pk": pk, "opponent": opponent, "left": deadline and max(deadline - now, timedelta())}
 
 
 def _poll(scene: Scene) -> dict[str, Any] | None:

@@ -56,7 +56,7 @@ class Replay:
         game, panel = self.game, self.panel()
         return {
             "game": game,
-            "names": {seat.colour: seat.player.username for seat in game.seats.all()},
+            "names": {seat.colour: seat.player.username for seat in game.sides},
             "board": look(self.position, self.viewer, self.last.action if self.last else None),
             "above": self.side(self.viewer.other),
             "below": self.side(self.viewer),
