@@ -14,6 +14,9 @@ After {% load board %}:
     A square of a board (games.views.board.Cell) on which nothing can be chosen.
 {% icon name %}
     One of first prev next last flip close down lock swap.
+{% record_ply pk ply query swap current %}
+    A ply of the record (views.scene.Played) as a link to its replay; `query` goes along, with
+    `swap` HTMX fetches it, the one numbered `current` is marked.
 {{ "sea_snake"|card_name }}, {{ "boar:a1a2"|ply_text }}
     "Sea Snake", "Boar a1–a2"; a pass is "passed with Boar".
 
@@ -23,9 +26,10 @@ Times are drawn by the filters of times.py.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, ngettext
@@ -176,6 +180,30 @@ def _step_text(step: Step) -> str:
         )
         parts.append(text % {"n": abs(files)})
     return " ".join(parts)
+
+
+# --- the record -----------------------------------------------------------------------------
+
+
+@register.simple_tag
+def record_ply(pk: int, ply: Any, query: str, swap: bool, current: int) -> SafeString:
+    return _record_ply(pk, ply.number, str(ply), query or "", bool(swap), ply.number == current)
+
+
+@lru_cache(maxsize=8192)
+def _record_ply(
+    pk: int, number: int, text: str, query: str, swap: bool, current: bool
+) -> SafeString:
+    """Kept, for a record grows by one ply and is shown whole after each."""
+    address = reverse("replay", args=[pk, number]) + query
+    return format_html(
+        '<a id="ply-{}" href="{}"{}{}>{}</a>',
+        number,
+        address,
+        format_html(' hx-get="{}"', address) if swap else "",
+        mark_safe(' class="strong" aria-current="true"') if current else "",
+        text,
+    )
 
 
 # --- small boards ---------------------------------------------------------------------------
