@@ -6,17 +6,13 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 from tests import world
+from tests.browser import windows
 from tests.servers import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
-
-FLAGS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 
 
 @pytest.fixture
@@ -25,16 +21,10 @@ def last_ply(make_site: Callable[..., Site], chromium: str) -> Iterator[Page]:
     game = world.finished(world.person("alice"), world.person("bob"))
     site = make_site()
     site.start_web()
-    complaints: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        page = browser.new_page(base_url=f"http://127.0.0.1:{site.port}")
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+    with windows(chromium, site) as opened:
+        page = opened.open()
         page.goto(f"/games/{game.pk}/ply/5/")
         yield page
-        browser.close()
-    assert complaints == []
 
 
 def stands_at(page: Page, number: int) -> None:
