@@ -15,6 +15,10 @@ document.addEventListener("htmx:responseError", () => tell(alertBox.dataset.fail
 document.addEventListener("htmx:sendError", () => tell(alertBox.dataset.offline));
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.successful) alertBox.textContent = "";
+  // A button is off while its form is sent, and so loses the focus it needs to try again.
+  else if (document.activeElement === document.body) {
+    event.detail.elt.querySelector("[type=submit]")?.focus();
+  }
 });
 
 // Where what was pressed has gone, the answer says what has the focus now; a poll never does.
