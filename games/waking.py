@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from accounts.nudge import nudge
-
 from games.models import Game
 
 ENGINE_MOVE = "games.engine_move"
