@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
 from onitama_site import environment as env
+from onitama_site.logs import one_line
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.data_directory(BASE_DIR)
@@ -286,7 +287,14 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"one_line": {"()": lambda: one_line}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["one_line"]}
+    },
     "root": {"handlers": ["console"], "level": "WARNING"},
-    "loggers": {"django": {"handlers": [], "level": "WARNING", "propagate": True}},
+    "loggers": {
+        "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        # It warns at each HEAD that Django renders the page and leaves dropping it to the server.
+        "gunicorn.http.wsgi": {"level": "ERROR"},
+    },
 }

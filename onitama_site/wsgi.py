@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 
-from django.core.wsgi import get_wsgi_application
+import django
+
+from onitama_site.handler import Handler
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "onitama_site.settings")
 
-application = get_wsgi_application()
+django.setup(set_prefix=False)
+application = Handler()
