@@ -63,7 +63,8 @@ class AccountAdapter(DefaultAccountAdapter):
             wire = sanitize_address(email, "utf-8")
         except (ValueError, IndexError):
             wire = ""
-        if not wire or len(wire) > ADDRESS_LENGTH or any(c in '"\\' or c <= " " for c in local):
+        odd = not local.isascii() or any(c in '"\\' or c <= " " for c in local)
+        if not wire or len(wire) > ADDRESS_LENGTH or odd:
             raise ValidationError(_("Enter a valid email address."), code="invalid")
         return email
 

@@ -10,6 +10,7 @@ from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
 from django.utils import timezone
+from django.utils.cache import patch_cache_control
 from django_htmx.middleware import HtmxDetails
 
 from accounts import sessions
@@ -27,6 +28,20 @@ class Request(HttpRequest):
     htmx: HtmxDetails
     # Somebody opened this page; no poll, no fetch by a script, no HEAD, no prefetch.
     is_navigation: bool
+
+
+class CacheMiddleware:
+    """Every page names its reader, or may carry a message for them alone: unless its view says
+    otherwise, no cache keeps it for others, and a browser asks before it shows it again."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if not response.has_header("Cache-Control"):
+            patch_cache_control(response, private=True, no_cache=True)
+        return response
 
 
 class CookieMiddleware:

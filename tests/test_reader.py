@@ -172,3 +172,25 @@ def test_a_request_says_whether_it_is_one() -> None:
     assert is_navigation(make("/"))
     assert not is_navigation(RequestFactory().post("/"))
     assert not is_navigation(RequestFactory().head("/"))
+
+
+# --- caches ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        *("/", "/rules/", "/games/", "/accounts/email/", "/accounts/password/change/", "/nope/"),
+        *("/accounts/password/reset/", "/accounts/password/reset/key/1-xx/", "/accounts/logout/"),
+        *("/accounts/confirm-email/xx/", "/archive/?before=xx", "/challenges/1/", "/?a=%00"),
+    ],
+)
+@pytest.mark.parametrize("known", [True, False])
+def test_no_cache_keeps_a_page_for_others(
+    client: Client, ada: User, page: str, known: bool
+) -> None:
+    if not known:
+        client.logout()
+    control = client.get(page).headers["Cache-Control"].split(", ")
+    assert "private" in control
+    assert {"no-cache", "no-store"} & set(control)
