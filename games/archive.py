@@ -124,7 +124,7 @@ def page(
 def record_of(game: Game, site: str) -> Record:
     """The game as a record; `site` is its address. The seats are loaded already."""
     names = {seat.colour: seat.player.username for seat in game.sides}
-    tokens = game.record.order_by("number").values_list("action", flat=True)
+    tokens = game.told.values_list("action", flat=True)
     return Record(
         start=game.start,
         actions=tuple(map(parse_move, tokens)),

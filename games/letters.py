@@ -112,7 +112,7 @@ def _game_context(game: Game, notice: Notice) -> dict[str, Any]:
     seat = game.seat_of(notice.player.pk)
     colour = Colour(seat.colour) if seat else Colour.BLUE
     position = game.current
-    last = game.record.order_by("-number").values_list("action", flat=True).first()
+    last = game.told.values_list("action", flat=True).last()
     return {
         "game": game,
         "seat": seat,

@@ -221,6 +221,11 @@ class Game(Clocked):
     def start(self) -> Position:
         return Position.parse(f"{START_BOARD} {self.cards} {self.first}")
 
+    @property
+    def told(self) -> models.QuerySet[Ply]:
+        """The record as far as this row goes: without a lock, a move may have come since."""
+        return self.record.filter(number__lte=self.plies)
+
     @cached_property
     def sides(self) -> list[Seat]:
         """Blue's seat, then Red's, with their players; read once, so after the lock if any."""

@@ -272,7 +272,7 @@ def _after_ply(game: Game, player: User, position: Position, now: datetime) -> N
 def positions(game: Game) -> list[Position]:
     """Every position of the game, the starting one first, from its record."""
     result = [game.start]
-    for token in game.record.order_by("number").values_list("action", flat=True):
+    for token in game.told.values_list("action", flat=True):
         result.append(result[-1].after(parse_move(token)))
     return result
 

@@ -14,6 +14,7 @@ from pytest_django.asserts import assertContains
 from accounts.models import User
 from games import play
 from games.models import Game, Level, Notice
+from games.views import scene
 from tests import world
 
 pytestmark = pytest.mark.django_db
@@ -408,3 +409,17 @@ class TestQueries:
             world.running(alice, world.person(name))
         with django_assert_max_num_queries(12):
             page(at_home, game)
+
+
+def test_it_knows_nothing_of_a_move_that_comes_while_it_is_made(
+    at_home: Client, alice: User, game: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = scene.played
+
+    def played(row: Game) -> list[scene.Played]:
+        move = row.current.legal_moves()[0]
+        play.play_move(row.pk, alice, row.plies + 1, move, now=timezone.now())
+        return read(row)
+
+    monkeypatch.setattr(scene, "played", played)
+    assert "No move yet" in page(at_home, game)

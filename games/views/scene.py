@@ -58,7 +58,7 @@ class Played:
 def played(game: Game) -> list[Played]:
     """The record, with who moved and what was taken."""
     position, result = game.start, []
-    for number, token, when in game.record.values_list("number", "action", "played"):
+    for number, token, when in game.told.values_list("number", "action", "played"):
         action = parse_move(token)
         taken = position.board[action.target] if isinstance(action, Move) else "0"
         result.append(Played(number, action, position.turn, taken, when))
