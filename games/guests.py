@@ -22,7 +22,9 @@ def move_seats(guest: User, person: User, **_: Any) -> None:
     """
     with transaction.atomic():
         # In the order of every start of a game: the player's row, then the game's.
-        User.objects.select_for_update(no_key=True).get(pk=guest.pk)
+        rows = User.objects.filter(pk=guest.pk, kind=User.Kind.GUEST)
+        if not rows.select_for_update(no_key=True):
+            return  # gone by an earlier press on the button, or a person by now
         moved = list(guest.seats.exclude(opponent=person).values_list("game", flat=True))
         games = Game.objects.filter(pk__in=moved)
         list(games.select_for_update().order_by("pk"))

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from accounts import mail
 from accounts.models import User
 from games import challenges, notices, play
 from games.clock import reminder_due
@@ -39,13 +38,13 @@ def _due(games: QuerySet[Game]) -> list[int]:
     return list(games.values_list("pk", flat=True)[:1000])
 
 
-def _each(deed: Callable[[int, datetime], None], games: Iterable[int], now: datetime) -> None:
-    """One game that fails is logged, and holds up no other."""
-    for pk in games:
+def _each(deed: Callable[[int, datetime], None], keys: Iterable[int], now: datetime) -> None:
+    """One row that fails is logged, and holds up no other."""
+    for pk in keys:
         try:
             deed(pk, now)
         except Exception:
-            logger.exception("sweep: %s failed for game %s", deed.__name__, pk)
+            logger.exception("sweep: %s failed for %s", deed.__name__, pk)
 
 
 # --- the heartbeat and the site's own outages -----------------------------------------------
@@ -171,9 +170,18 @@ def play_fallback(game: Game, now: datetime) -> None:
 def clean_up(now: datetime) -> None:
     """Close what has expired, remove guests and sign-ups that came to nothing."""
     challenges.expire(now)
-    for guest in User.objects.idle_guests(now):
-        with transaction.atomic():
-            Game.objects.filter(seats__player=guest).delete()
-            guest.delete()
     User.objects.never_confirmed(now).filter(seats__isnull=True).delete()
-    mail.remove_old(now)
+    _each(_remove_guest, list(User.objects.idle_guests(now).values_list("pk", flat=True)), now)
+
+
+def _remove_guest(pk: int, now: datetime) -> None:
+    """With the games; unless the guest has come back, or become a person, since we looked."""
+    with transaction.atomic():
+        # In the order of every start of a game: the player's row, then the game's.
+        guest = User.objects.idle_guests(now).select_for_update(no_key=True).filter(pk=pk).first()
+        if guest is None:
+            return
+        games = Game.objects.filter(pk__in=guest.seats.values("game"))
+        list(games.select_for_update().order_by("pk"))
+        games.delete()
+        guest.delete()

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from django.db import transaction
+from django.db.models.signals import pre_delete
 from django.test import Client
 from django.utils import timezone
 from pytest_django.asserts import assertContains
@@ -140,6 +141,24 @@ def test_a_log_in_that_fails_afterwards_moves_nothing(guest: User, alice: User) 
     assert world.fresh(game).seat("b").player == guest
 
 
+def test_a_second_press_on_the_button_finds_nothing_left_to_move(
+    guest: User, alice: User, now: datetime
+) -> None:
+    game = world.against_level(guest)
+    guest_of_another_press = User.objects.get(pk=guest.pk)
+    guests.move_seats(guest=guest, person=alice)
+    guests.move_seats(guest=guest_of_another_press, person=alice)
+    assert world.fresh(game).seat("b").player == alice
+
+
+def test_a_guest_who_has_become_a_person_meanwhile_keeps_all(guest: User, alice: User) -> None:
+    game = world.against_level(guest)
+    guest_of_another_tab = User.objects.get(pk=guest.pk)
+    User.objects.filter(pk=guest.pk).update(kind=User.Kind.PERSON, username="carol")
+    guests.move_seats(guest=guest_of_another_tab, person=alice)
+    assert world.fresh(game).seat("b").player.username == "carol"
+
+
 def test_a_start_that_comes_too_late_is_refused(guest: User, alice: User, now: datetime) -> None:
     guest_of_another_tab = User.objects.get(pk=guest.pk)
     guests.move_seats(guest=guest, person=alice)
@@ -171,3 +190,40 @@ def test_a_guest_who_came_back_stays(client: Client, now: datetime) -> None:
     client.get("/games/")
     sweep.clean_up(now + timedelta(days=29))
     assert the_guest().seats.count() == 1
+
+
+@pytest.mark.parametrize("meanwhile", ["came back", "signed up"])
+def test_a_guest_who_returns_while_others_are_removed_stays(
+    guest: User, now: datetime, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    """The list of idle guests is read before the first of them is removed."""
+    game = world.against_level(guest)
+    User.objects.filter(pk=guest.pk).update(last_navigation=now - IDLE_AFTER)
+    changes = {"last_navigation": now} if meanwhile == "came back" else {"kind": "person"}
+    remove = sweep._remove_guest
+
+    def remove_late(pk: int, now: datetime) -> None:
+        User.objects.filter(pk=pk).update(**changes)
+        remove(pk, now)
+
+    monkeypatch.setattr(sweep, "_remove_guest", remove_late)
+    sweep.clean_up(now)
+    assert world.fresh(game).seat("b").player == guest
+
+
+def test_a_guest_that_cannot_be_removed_holds_up_no_other(guest: User, now: datetime) -> None:
+    world.against_level(guest)
+    other = world.guest("guest-00000002")
+    User.objects.update(last_navigation=now - IDLE_AFTER)
+
+    def fail(instance: User, **_: object) -> None:
+        if instance.pk == guest.pk:
+            raise RuntimeError
+
+    pre_delete.connect(fail, sender=User)
+    try:
+        sweep.clean_up(now)
+    finally:
+        pre_delete.disconnect(fail, sender=User)
+    assert guest.seats.count() == 1
+    assert not User.objects.filter(pk=other.pk).exists()

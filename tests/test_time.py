@@ -132,7 +132,7 @@ def test_a_game_that_fails_holds_up_no_other(
     assert fresh(game).is_over
     assert fresh(other).is_over
     assert not fresh(broken).is_over
-    assert f"game {broken.pk}" in caplog.text
+    assert f"settle failed for {broken.pk}" in caplog.text
 
 
 # --- reminders ------------------------------------------------------------------------------
