@@ -13,7 +13,7 @@ After {% load board %}:
 {{ cell|plain_square }}
     A square of a board (games.views.board.Cell) on which nothing can be chosen.
 {% icon name %}
-    One of first prev next last flip close down lock swap.
+    One of first prev next last flip close.
 {% record_ply pk ply query swap current %}
     A ply of the record (views.scene.Played) as a link to its replay; `query` goes along, with
     `swap` HTMX fetches it, the one numbered `current` is marked.

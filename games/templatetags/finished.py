@@ -4,18 +4,11 @@ After {% load finished %}:
 
 {{ seat|how:last }}     "Way of the Stream, Tiger c3–c5"; last: the token of the last ply or ""
 {{ seat|dealt }}        "Tiger Crab · Mantis Crane · Dragon": own hand, the other, the side card
-{{ seat.ended|day }}    a <time> element: "28 Nov", "28 Nov 2025"
 """
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from django import template
-from django.utils import timezone
-from django.utils.formats import date_format
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from games.models import Game, Seat
@@ -58,15 +51,3 @@ def dealt(seat: Seat) -> str:
     if seat.colour == Colour.RED:
         hands.reverse()
     return " · ".join([*hands, deal[4]])
-
-
-@register.filter
-def day(moment: datetime) -> SafeString:
-    local = timezone.localtime(moment)
-    this_year = local.year == timezone.localdate().year
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        local.isoformat(timespec="seconds"),
-        date_format(local, "j F Y, H:i"),
-        date_format(local, "j M" if this_year else "j M Y"),
-    )
