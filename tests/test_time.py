@@ -284,6 +284,14 @@ def test_a_turn_notice_waits_for_somebody_who_may_be_looking(alice: User, bob: U
     assert Notice.objects.get(key=f"turn:g{other.pk}:p2").not_before == NOW
 
 
+def test_a_turn_against_the_computer_waits_ten_minutes(alice: User) -> None:
+    level = User.objects.get(username="random")
+    game = running(alice, level, OPENING[:2], control=None, now=NOW)
+    waiting = Notice.objects.get(key=f"turn:g{game.pk}:p3")
+    assert waiting.not_before == NOW + 10 * MINUTE
+    assert Delivery.objects.get(notice=waiting).next_try == NOW + 10 * MINUTE
+
+
 def test_moving_and_seeing_take_a_notice_back(game: Game, alice: User, bob: User) -> None:
     notices.see(alice, game, now=NOW)
     assert Notice.objects.get(key=f"turn:g{game.pk}:p3").seen == NOW
