@@ -102,8 +102,11 @@ def own_terminal() -> Iterator[None]:
 
 def claim(data: Path) -> int:
     """Make the directory ours alone, for as long as the returned descriptor is open."""
-    _close_to_others(data)
-    lock = os.open(data / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _close_to_others(data)
+        lock = os.open(data / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise RefusedError(f"The data in {data} cannot be used: {error}") from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -161,6 +164,8 @@ def prepare() -> None:
         raise RefusedError(str(error)) from None
     except (CommandError, DatabaseError) as error:
         raise RefusedError(f"The database cannot be prepared: {error}") from error
+    except OSError as error:
+        raise RefusedError(f"The data cannot be prepared: {error}") from error
     connections.close_all()
 
 
@@ -237,7 +242,7 @@ class Site:
     def _start_broker(self) -> None:
         try:
             server = broker.start(self.data / "broker")
-        except broker.BrokerError as error:
+        except (broker.BrokerError, OSError) as error:
             raise RefusedError(f"Not started: {error}") from None
         self.broker.append(server.child)
         os.environ["REDIS_URL"] = server.url

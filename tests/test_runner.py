@@ -244,6 +244,20 @@ def test_it_refuses_nonsense_in_plain_words(
     assert "Traceback" not in run.output
 
 
+@pytest.mark.parametrize("name", ["lock", "secret_key", "static", "broker"])
+def test_it_says_what_of_its_data_cannot_be_used(
+    start: Callable[..., Run], tmp_path: Path, name: str
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    # As good as unwritable, to root too.
+    (data / name).touch() if name in {"static", "broker"} else (data / name).mkdir()
+    run = start()
+    assert run.exit_code() == 1
+    assert str(data / name) in run.output
+    assert "Traceback" not in run.output
+
+
 # --- stopping -----------------------------------------------------------------------------------
 
 
