@@ -204,6 +204,8 @@ def test_a_challenge_and_its_answer_are_mailed(alice: User, bob: User, answer: s
     if answer == "received":
         [message] = to(deliver(), bob)
         assert "alice challenges you to a game." in text(message)
+        terms = "3 days + 1 day a move · sides are drawn · 16 base cards · public"
+        assert terms in " ".join(text(message).split())
         assert f"/challenges/{pk}/" in text(message)
         return
     if answer == "accepted":
