@@ -13,6 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from games.models import Kind
 
+# Not places, or places under a name they had long ago: they are listed elsewhere.
+_OLD_NAMES = frozenset(("Brazil", "Canada", "Chile", "Etc", "Mexico", "US"))
+
 Zones = list[tuple[str, list[tuple[str, str]]]]
 
 
@@ -27,7 +30,7 @@ def zones() -> Zones:
     places: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for name in sorted(_known()):
         region, _slash, place = name.partition("/")
-        if place and region not in ("Etc", "US"):
+        if place and region not in _OLD_NAMES:
             places[region].append((name, place.replace("_", " ").replace("/", ", ")))
     return [("", [("UTC", "UTC")]), *sorted(places.items())]
 

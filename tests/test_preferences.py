@@ -125,6 +125,12 @@ def test_zones_are_listed_by_place() -> None:
     assert not {"Etc", "US"} & regions.keys()
 
 
+def test_no_place_is_listed_by_a_name_of_long_ago() -> None:
+    names = {name for _region, places in zones() for name, _place in places}
+    assert {"America/Sao_Paulo", "Pacific/Auckland"} <= names
+    assert not {"Brazil/East", "Mexico/General", "US/Eastern", "Etc/UTC"} & names
+
+
 def test_a_zone_that_is_not_listed_can_be_kept(as_alice: Client, alice: User) -> None:
     User.objects.filter(pk=alice.pk).update(time_zone="Etc/GMT+5")
     chosen = '<option value="Etc/GMT+5" selected>Etc/GMT+5</option>'
