@@ -63,7 +63,7 @@ def test_a_turn_is_mailed_complete(game: Game, bob: User) -> None:
     User.objects.filter(pk=bob.pk).update(time_zone="Europe/Zagreb")
     [message] = to(deliver(), bob)
     body = text(message)
-    assert "alice has played crab:b1b2. It is your turn." in body
+    assert "alice has moved (Crab b1–b2). It is your turn." in body
     # Red's own side at the bottom, so the files run from e to a.
     lines = body.splitlines()
     start = lines.index("1  b b B . b")
