@@ -197,6 +197,8 @@ def _deed(game_id: int, player: User, now: datetime) -> Iterator[tuple[Game, Sea
         if not _settle(game, now):
             if game.is_over:
                 raise GameOver
+            # Whoever does something in the game has seen what was to be told of it so far.
+            notices.see(player, game, now=now)
             yield game, seat
             return
     # After the commit: refusing the deed must not undo the flag.
@@ -230,7 +232,6 @@ def play_move(game_id: int, player: User, ply: int, action: Action, *, now: date
             raise IllegalAction from None
         _write_ply(game, ply, action, now)
         _stop_clock(game, seat, now)
-        notices.see(player, game, now=now)
         if game.draw_offer == Colour(seat.colour).other:
             game.draw_offer = ""
         game.position, game.turn, game.plies = str(after), after.turn, ply
@@ -363,7 +364,6 @@ def offer_draw(game_id: int, player: User, ply: int, *, now: datetime) -> Game:
         seat.offered_at_ply = game.plies
         seat.save(update_fields=["offered_at_ply"])
         game.draw_offers += 1
-        notices.see(player, game, now=now)
         if not seat.opponent.is_engine:
             game.draw_offer = seat.colour
             notices.tell(
@@ -385,7 +385,6 @@ def _answer(game_id: int, player: User, ply: int, now: datetime) -> Iterator[Gam
             raise StaleGame
         if game.draw_offer != Colour(seat.colour).other:
             raise NoOffer
-        notices.see(player, game, now=now)
         yield game
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from accounts.models import User
-from games import notices, play, sweep
+from games import challenges, notices, play, sweep
 from games.models import Delivery, Game, Heartbeat, Notice, Outage
-from tests.world import fresh, person, played, running
+from tests.world import CONTROL, fresh, person, played, running
 
 pytestmark = pytest.mark.django_db
 
@@ -301,6 +302,18 @@ def test_moving_and_seeing_take_a_notice_back(game: Game, alice: User, bob: User
     move(game, bob, NOW + 2 * HOUR)
     turn.refresh_from_db()
     assert turn.seen == NOW + 2 * HOUR
+
+
+@pytest.mark.parametrize("deed", [play.resign, play.abort])
+def test_every_deed_in_a_game_counts_as_seeing_it(
+    alice: User, bob: User, deed: Callable[..., Game]
+) -> None:
+    row = challenges.challenge(
+        alice, bob, control=CONTROL, colour="", deck="base", private=False, now=NOW
+    )
+    game = challenges.accept(row.pk, bob, now=NOW)
+    deed(game.pk, alice, now=NOW + SECOND)
+    assert Notice.objects.get(key=f"challenge:c{row.pk}:accepted").seen == NOW + SECOND
 
 
 def test_guests_and_levels_get_no_mail(alice: User) -> None:
