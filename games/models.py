@@ -454,8 +454,6 @@ class Notice(models.Model):
                 condition=Q(seen__isnull=True, withdrawn__isnull=True),
                 name="notice_unseen",
             ),
-            # The hourly clean-up asks by age.
-            models.Index(fields=["created"], name="notice_by_age"),
         ]
 
     def __str__(self) -> str:

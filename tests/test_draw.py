@@ -84,7 +84,8 @@ class TestOffer:
     def test_the_computer_declines(self, client: Client, alice: User) -> None:
         game = world.against_level(alice)
         client.force_login(alice)
-        assert draw(client, game, "offer", ply="1").status_code == 200
+        answer = draw(client, game, "offer", ply="1")
+        assertContains(answer, "Your draw offer was declined.")
         assert world.fresh(game).draw_offer == ""
 
 
@@ -94,11 +95,15 @@ class TestAnswer:
         assertContains(draw(client, offered, "accept"), "Both agreed to a draw")
         assert world.fresh(offered).termination == "agreement"
 
-    def test_declining_goes_on(self, client: Client, offered: Game, bob: User) -> None:
+    def test_declining_goes_on(self, client: Client, offered: Game, alice: User, bob: User) -> None:
         client.force_login(bob)
         assert draw(client, offered, "decline").status_code == 200
         row = world.fresh(offered)
         assert (row.draw_offer, row.status) == ("", "running")
+        # Who offered is told; who declined knows.
+        assertNotContains(client.get(f"/games/{offered.pk}/"), "was declined")
+        client.force_login(alice)
+        assertContains(client.get(f"/games/{offered.pk}/"), "Your draw offer was declined.")
 
     @pytest.mark.parametrize("deed", ["accept", "decline"])
     def test_others_go_back_to_the_game(

@@ -279,10 +279,10 @@ class TestWhatHappened:
         game = world.played(game, ["crab:b4b5", "ox:c2b2"])
         html = page(at_home, game)
         assert "Ox c2–b2" in html
-        assert "and took" not in html
+        assert "took " not in html
         game = world.running(alice, bob, world.BLUE_BY_STONE)
         html = page(at_home, game)
-        assert "and took the master" in html
+        assert "took the master, Tiger b2–b4" in html
         assert "Tiger b2×b4" in html
 
     def test_the_status_tells_ears(self, at_home: Client, alice: User, bob: User) -> None:

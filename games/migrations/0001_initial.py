@@ -498,10 +498,6 @@ class Migration(migrations.Migration):
                 name="notice_unseen",
             ),
         ),
-        migrations.AddIndex(
-            model_name="notice",
-            index=models.Index(fields=["created"], name="notice_by_age"),
-        ),
         migrations.AddConstraint(
             model_name="notice",
             constraint=models.UniqueConstraint(fields=("player", "key"), name="notice_once"),

@@ -51,8 +51,8 @@ class Played:
         if self.taken == "0":
             return _("played %(card)s %(origin)s–%(target)s") % said
         if self.taken in _MASTERS:
-            return _("played %(card)s %(origin)s–%(target)s and took the master") % said
-        return _("played %(card)s %(origin)s–%(target)s and took a student") % said
+            return _("took the master, %(card)s %(origin)s–%(target)s") % said
+        return _("took a student, %(card)s %(origin)s–%(target)s") % said
 
 
 def played(game: Game) -> list[Played]:
@@ -312,6 +312,8 @@ class Scene:
             parts.insert(1, _("%(name)s %(deed)s.") % said)
         if self.me is not None and self.offer() == "theirs":
             parts.append(_("%(name)s offers a draw.") % {"name": self.me.opponent.username})
+        if self.offer() == "declined" and not self.choice and not self.ask:
+            parts.append(_("Your draw offer was declined."))
         return " ".join(filter(None, parts))
 
     def rows(self) -> list[tuple[int, Sequence[Played]]]:
@@ -319,7 +321,11 @@ class Scene:
         return [(i // 2 + 1, self.record[i : i + 2]) for i in range(0, len(self.record), 2)]
 
     def offer(self) -> str:
-        """An open draw offer, from the reader's side: "mine", "theirs" or none."""
-        if self.me is None or self.game.is_over or self.late or not self.game.draw_offer:
+        """A draw offer from the reader's side: "mine" or "theirs", which stands; "declined", which
+        was theirs to answer and can't be made again yet; or none."""
+        game, me = self.game, self.me
+        if me is None or game.is_over or self.late:
             return ""
-        return "mine" if self.game.draw_offer == self.me.colour else "theirs"
+        if game.draw_offer:
+            return "mine" if game.draw_offer == me.colour else "theirs"
+        return "" if play.can_offer_draw(game, me) else "declined"
