@@ -256,9 +256,9 @@ def test_changing_ones_address_takes_the_same_work(monkeypatch: pytest.MonkeyPat
     assert all_the_same(look)
 
 
-def medians(
+def measured(
     clock: Callable[[], float], deed: Callable[[str], Any], rounds: int = 5
-) -> dict[str, float]:
+) -> dict[str, list[float]]:
     """For each kind of address, all measured in turn; the first round warms up."""
     times: dict[str, list[float]] = {holders: [] for holders in HOLDERS}
     for _ in range(rounds + 1):
@@ -267,7 +267,11 @@ def medians(
             began = clock()
             deed(held)
             times[holders].append(clock() - began)
-    return {holders: median(taken[1:]) for holders, taken in times.items()}
+    return {holders: taken[1:] for holders, taken in times.items()}
+
+
+def medians(clock: Callable[[], float], deed: Callable[[str], Any]) -> dict[str, float]:
+    return {holders: median(taken) for holders, taken in measured(clock, deed).items()}
 
 
 def within(factor: float, taken: dict[str, float]) -> bool:
@@ -299,6 +303,10 @@ def test_asking_for_a_new_password_takes_the_same_time(monkeypatch: pytest.Monke
     def deed(held: str) -> None:
         ask_for_reset(Client(), held)
 
-    assert within(1.15, medians(time.perf_counter, deed, rounds=3))
+    # The quickest of a few: a busy machine lengthens some answers, and shortens none.
+    taken = measured(time.perf_counter, deed, rounds=6)
+    quickest = {holders: min(times) for holders, times in taken.items()}
+    assert min(quickest.values()) >= RESET_SECONDS
+    assert within(1.3, quickest)
     monkeypatch.setattr("accounts.views.RESET_SECONDS", 0)
     assert max(medians(time.process_time, deed).values()) < RESET_SECONDS / 2
