@@ -70,8 +70,13 @@ def patience(player: User, opponent: User, now: datetime) -> timedelta:
 
 
 def see(player: User, game: Game, *, now: datetime) -> None:
-    """The player looked at the game, or did something in it: nothing so far need be told."""
-    _waiting(game).filter(player=player).update(seen=now)
+    """The player looked at the game, or did something in it: nothing so far need be told.
+
+    Asked first, for most looks find nothing, and on SQLite even such an update stands in line.
+    """
+    waiting = _waiting(game).filter(player=player)
+    if waiting.exists():
+        waiting.update(seen=now)
 
 
 def see_challenge(player: User, challenge: Challenge, *, now: datetime) -> None:
