@@ -1,0 +1,438 @@
+"""Every page at a real browser: axe finds nothing, no console complains, none scrolls sideways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from allauth.account.models import EmailAddress, EmailConfirmationHMAC
+from axe_playwright_python.sync_playwright import Axe
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, resolve
+from django.utils import timezone
+from playwright.sync_api import Page, Response, expect
+
+from accounts.models import Mail, User
+from games import challenges, notices, play
+from games.models import Challenge, Kind
+from games.onitama.cards import Deal
+from tests import mails, world
+from tests.browser import Windows, windows
+from tests.servers import Site, Visitor
+
+AXE = Axe().axe_script
+# The preload is for rules about sound and film, which no page has.
+RUN_AXE = """
+axe.run({preload: false, resultTypes: ["violations"]}).then((found) => found.violations)
+"""
+WIDE, NARROW, NARROWEST = 1280, 390, 360
+HEIGHT = 900
+LIGHTS: tuple[tuple[Literal["light", "dark"], int], ...] = (
+    ("light", WIDE),
+    ("dark", WIDE),
+    ("light", NARROW),
+)
+# Addresses that are no page: what a form posts to, a file, a part of a page, a frame.
+NO_PAGES = {
+    *("move", "resign", "abort", "offer_draw", "accept_draw", "decline_draw"),
+    *("play_computer", "accept_challenge", "decline_challenge", "withdraw_challenge"),
+    *("record", "board", "mail_html"),
+}
+# Of allauth, for ways to log in that are off: they lead elsewhere.
+OFF = {
+    "account_request_reauthentication_code",
+    "account_confirm_reauthentication_code",
+    "account_confirm_login_code",
+}
+# Both cards of Blue, who begins, reach b2 from c1.
+BOTH: Deal = ("mantis", "elephant", "tiger", "crab", "ox")
+People = dict[str, User]
+
+
+@dataclass(frozen=True)
+class Look:
+    """A page as somebody sees it: `said` is to be found there, after `do` if that is given."""
+
+    path: str
+    who: str = ""
+    said: str = ""
+    status: int = 200
+    do: Callable[[Page], None] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.path} ({self.who or 'nobody'}: {self.said})"
+
+
+def press(name: str) -> Callable[[Page], None]:
+    return lambda page: page.get_by_role("main").get_by_role("button", name=name).last.click()
+
+
+def unfold(where: str) -> Callable[[Page], None]:
+    return lambda page: page.locator(f"{where} summary").first.click()
+
+
+@pytest.fixture
+def people() -> People:
+    named = {name: world.person(name) for name in ("bob", "charlie", "eve", "frida")}
+    named["alice"] = world.person("alice", password=world.PASSWORD)
+    named["dora"] = world.person("dora", confirmed=False)
+    named["guest"] = world.guest()
+    User.objects.filter(pk=named["eve"].pk).update(confirm_moves=False)
+    return named
+
+
+# --- the pages, by family -------------------------------------------------------------------------
+
+
+def of_games(people: People) -> Iterator[Look]:
+    alice, bob, eve, guest = (people[name] for name in ("alice", "bob", "eve", "guest"))
+    mine = f"/games/{world.running(alice, bob).pk}/"
+    yield Look(mine, "alice", "Choose a card or a piece.")
+    yield Look(mine, "alice", "Offer a draw", do=unfold(".more"))
+    yield Look(mine, "alice", "My page", do=unfold(".menu"))
+    yield Look(f"{mine}?card=crab", "alice", "Choose the piece that Crab moves.")
+    yield Look(f"{mine}?from=b1", "alice", "Choose where the piece on b1 goes.")
+    yield Look(f"{mine}?card=crab&from=b1&to=b2", "alice", "Press once more to send it.")
+    yield Look(f"{mine}?ask=resign", "alice", "Resign this game?")
+    yield Look(f"{mine}?ask=abort", "alice", "Abort this game?")
+    yield Look(mine, "bob", "Waiting for alice")
+    yield Look(mine, "charlie", "Blue to move")
+    yield Look(mine, "", "Blue to move")
+    both = f"/games/{world.running(alice, bob, deal=BOTH).pk}/?from=c1&to=b2"
+    yield Look(both, "alice", "Which card?")
+    at_once = f"/games/{world.running(eve, bob, deal=BOTH).pk}/"
+    yield Look(f"{at_once}?from=c1", "eve", "Choose where the piece on c1 goes.")
+    yield Look(f"{at_once}?from=c1&to=b2", "eve", "Which card?")
+    captures = world.running(alice, bob, world.BLUE_BY_STONE[:2])
+    yield Look(f"/games/{captures.pk}/?from=b2&to=b4", "alice", "takes the master on b4")
+    yield from _passes(alice, bob)
+    yield from _offers(alice, bob)
+    private = world.running(alice, bob, private=True)
+    yield Look(f"/games/{private.pk}/", "alice", "private")
+    computer = world.against_level(guest, actions=("crab:b1b2",))
+    yield Look(f"/games/{computer.pk}/", "guest", "The computer answers within seconds.")
+    late = world.running(alice, bob, ("crab:b1b2",), now=timezone.now() - timedelta(days=9))
+    yield Look(f"/games/{late.pk}/", "alice", "Out of time")
+
+
+def _passes(alice: User, bob: User) -> Iterator[Look]:
+    row = world.running(alice, bob, world.FORCED_PASS[:-1], deal=world.PASS_DEAL)
+    card = row.current.hand(row.current.turn)[0]
+    yield Look(f"/games/{row.pk}/", "alice", "You must pass")
+    yield Look(f"/games/{row.pk}/?card={card}", "alice", "goes to the side")
+
+
+def _offers(alice: User, bob: User) -> Iterator[Look]:
+    row = world.running(alice, bob)
+    play.offer_draw(row.pk, bob, 1, now=timezone.now())
+    yield Look(f"/games/{row.pk}/", "alice", "bob offers a draw")
+    yield Look(f"/games/{row.pk}/?from=b1&to=b2", "alice", "bob offers a draw")
+    yield Look(f"/games/{row.pk}/", "bob", "You have offered a draw")
+
+
+def of_finished_games(people: People) -> Iterator[Look]:
+    alice, bob = people["alice"], people["bob"]
+    over = world.finished(alice, bob)
+    game = f"/games/{over.pk}/"
+    for who, said in (("alice", "You won"), ("bob", "You lost"), ("charlie", "Blue won")):
+        yield Look(game, who, said)
+    repeated = world.finished(alice, bob, world.REPETITION)
+    yield Look(f"/games/{repeated.pk}/", "alice", "for the third time")
+    aborted = play.abort(world.running(alice, bob).pk, bob, now=timezone.now())
+    yield Look(f"/games/{aborted.pk}/", "alice", "Game aborted")
+    lost = world.against_level(people["guest"])
+    play.resign(lost.pk, people["guest"], now=timezone.now())
+    yield Look(f"/games/{lost.pk}/", "guest", "Play again")
+
+    yield Look(f"{game}ply/0/", "alice", "Ply 0 of 5")
+    yield Look(f"{game}ply/3/", "bob", "Ply 3 of 5")
+    yield Look(f"{game}ply/5/?side=r", "", "Blue won")
+    running = world.running(alice, bob, world.BLUE_BY_STREAM[:2])
+    yield Look(f"/games/{running.pk}/ply/1/", "charlie", "To the running game")
+
+    yield Look("/archive/", "charlie", "No game of yours is finished yet.")
+    yield Look("/archive/", "bob", "Stream")
+    yield Look("/archive/?result=lost", "bob", "chosen; press to show all")
+    yield Look("/archive/?opponent=alice", "bob", "against alice")
+    yield Look("/archive/?against=engine", "bob", "No game matches.")
+    yield Look("/archive/?opponent=zoe", "bob", "zoe")
+    world.copies(world.finished(alice, people["eve"]), 30)
+    yield Look("/archive/", "eve", "Older")
+    yield Look("/archive/", "eve", "Newer", do=lambda page: page.click("#next"))
+
+
+def of_lists(people: People) -> Iterator[Look]:
+    alice, bob = people["alice"], people["bob"]
+    now = timezone.now()
+    soon = now - timedelta(days=2, hours=22)
+    world.running(alice, bob, now=soon)
+    world.running(alice, bob, world.BLUE_BY_STONE[:2], private=True)
+    world.against_level(alice)
+    offered = world.running(alice, bob)
+    play.offer_draw(offered.pk, bob, 1, now=now)
+    for actions in (("crab:b1b2",), ("crab:d1d2",)):
+        world.running(alice, bob, actions)
+    world.finished(alice, bob)
+    world.finished(bob, alice)
+    ask(alice, people["charlie"])
+    ask(bob, alice)
+    yield Look("/games/", "alice", "challenges you")
+    yield Look("/games/", "alice", "Decline the challenge", do=unfold(".challenges"))
+    yield Look("/games/", "eve", "No game of yours is running.")
+    yield Look("/games/", "guest", "You play as a guest")
+    yield Look("/games/", "dora", "your address is not confirmed yet")
+    for who in ("alice", "guest", ""):
+        yield Look("/games/new/", who, "Against the computer")
+    yield Look("/games/new/?opponent=bob", "alice", "Challenge a player")
+    yield Look("/games/new/", "eve", "no player called zoe", 422, challenge_nobody)
+    yield Look("/players/alice/", "alice", "Plays here since")
+    yield Look("/players/bob/", "alice", "Challenge")
+    yield Look("/players/two-ply/", "", "A level of the computer")
+    yield Look(f"/players/{people['guest'].username}/", "", "A guest")
+    yield Look("/preferences/", "alice", "They go to alice@example.org.")
+    yield Look("/preferences/", "dora", "your address is not confirmed")
+    yield Look("/preferences/", "guest", "A guest is told nothing by mail.")
+    yield Look("/preferences/", "eve", "Saved.", do=press("Save"))
+    token = notices.subscription(bob, Kind.TURN).token
+    yield Look(f"/unsubscribe/{token}/", "", "No more mails of this kind?")
+    yield Look(f"/unsubscribe/{token}/", "", "No more of these mails", do=press("Send me no more"))
+    yield Look("/", "", "Five cards. No dice.")
+    yield Look("/rules/", "", "Every card")
+    yield Look("/rules/", "alice", "Every card")
+
+
+def challenge_nobody(page: Page) -> None:
+    page.get_by_label("Who", exact=True).fill("zoe")
+    press("Send the challenge")(page)
+
+
+def ask(challenger: User, challenged: User, colour: str = "") -> Challenge:
+    return challenges.challenge(
+        challenger,
+        challenged,
+        control=world.CONTROL,
+        colour=colour,
+        deck="all34",
+        private=bool(colour),
+        now=timezone.now(),
+    )
+
+
+def of_challenges(people: People) -> Iterator[Look]:
+    alice, bob, now = people["alice"], people["bob"], timezone.now()
+    path = "/challenges/{}/".format
+    expired = ask(bob, people["eve"]).pk
+    challenges.expire(now + timedelta(days=15))
+    yield Look(path(expired), "bob", "it has expired")
+    accepted = ask(alice, bob).pk
+    challenges.accept(accepted, bob, now=now)
+    yield Look(path(accepted), "alice", "To the game")
+    declined = ask(alice, bob).pk
+    challenges.decline(declined, bob, "busy", now=now)
+    yield Look(path(declined), "alice", "It was declined.")
+    withdrawn = ask(alice, bob).pk
+    challenges.withdraw(withdrawn, alice, now=now)
+    yield Look(path(withdrawn), "bob", "It was withdrawn.")
+    waits = ask(alice, bob, "r").pk
+    yield Look(path(waits), "alice", "Withdraw")
+    yield Look(path(waits), "bob", "Accept and deal the cards")
+    yield Look(path(waits), "bob", "Decline the challenge", do=unfold(".answers"))
+
+
+def of_accounts(people: People) -> Iterator[Look]:
+    alice, bob, frida = (people[name] for name in ("alice", "bob", "frida"))
+    accounts = "/accounts/"
+    yield Look(f"{accounts}signup/", "", "Already a player?")
+    yield Look(f"{accounts}signup/", "guest", "You keep the games you have begun.")
+    yield Look(f"{accounts}signup/", "", "This name is taken.", do=sign_up_as_somebody)
+    yield Look(f"{accounts}login/", "", "New here?")
+    yield Look(f"{accounts}login/", "guest", "move to your account")
+    yield Look(f"{accounts}login/", "", "do not belong together", do=log_in_wrongly)
+    yield Look(f"{accounts}logout/", "alice", "Log out of this browser?")
+    yield Look(f"{accounts}logout/", "guest", "You are a guest")
+    yield Look(f"{accounts}inactive/", "", "This account is closed")
+    yield Look(f"{accounts}reauthenticate/", "alice", "Is it you?")
+    yield Look(f"{accounts}confirm-email/", "", "We have sent you a mail.")
+    yield Look(f"{accounts}email/", "alice", "It is confirmed.")
+    yield Look(f"{accounts}email/", "dora", "It is not confirmed yet")
+    EmailAddress.objects.create(user=bob, email="bob@example.net", verified=False)
+    yield Look(f"{accounts}email/", "bob", "You want to change it")
+    yield Look(f"{accounts}password/change/", "alice", "Change your password")
+    yield Look(f"{accounts}password/set/", "charlie", "Choose a password")
+    yield Look(f"{accounts}password/reset/", "", "Forgotten password")
+    yield Look(f"{accounts}password/reset/done/", "", "A mail is on its way")
+    Client().post(f"{accounts}password/reset/", {"email": frida.email})
+    link = mails.path(mails.letter(frida.email), "/password/reset/key/")
+    yield Look(link, "", "Save the new password")
+    yield Look(f"{accounts}password/reset/key/1-set-password/", "guest", "no longer valid")
+    yield Look(f"{accounts}password/reset/key/done/", "", "Your new password is saved")
+    for address, said in ((frida.email, "Confirm"), (alice.email, "")):
+        key = EmailConfirmationHMAC(EmailAddress.objects.get(email=address)).key
+        yield Look(f"{accounts}confirm-email/{key}/", "", said)
+    yield Look(f"{accounts}confirm-email/nonsense/", "", "no longer valid")
+
+
+def sign_up_as_somebody(page: Page) -> None:
+    page.get_by_label("Name").fill("alice")
+    page.get_by_label("Email address").fill("alice@example.net")
+    page.get_by_label("Password").fill(world.PASSWORD)
+    press("Sign up and play")(page)
+
+
+def log_in_wrongly(page: Page) -> None:
+    page.get_by_label("Name or email address").fill("nobody")
+    page.get_by_label("Password").fill("wrong")
+    press("Log in")(page)
+
+
+def of_mailbox(people: People) -> Iterator[Look]:
+    Client().post("/accounts/password/reset/", {"email": people["alice"].email})
+    Client().post("/accounts/password/reset/", {"email": people["bob"].email})
+    whole, wiped = (Mail.objects.get(recipient=people[name].email) for name in ("alice", "bob"))
+    Mail.objects.filter(pk=wiped.pk).update(message=b"Subject: gone\n\n", failed=timezone.now())
+    yield Look("/mailbox/", "", "Onitama: choose a new password")
+    yield Look("/mailbox/?before=1", "", "No mail yet.")
+    yield Look(f"/mailbox/{whole.pk}/", "", "The same as HTML")
+    yield Look(f"/mailbox/{wiped.pk}/", "alice", "This mail is gone")
+
+
+def of_errors(people: People) -> Iterator[Look]:
+    game = f"/games/{world.running(people['alice'], people['bob']).pk}/"
+    yield Look("/nothing/", "", "There is nothing at this address", 404)
+    yield Look("/nothing/", "alice", "There is nothing at this address", 404)
+    yield Look("/rules/?a=%00", "alice", "That request makes no sense to us", 400)
+    resign = post_elsewhere(f"{game}resign/")
+    yield Look(game, "charlie", "That is not yours to do", 403, resign)
+    yield Look(game, "alice", "This page was open for too long", 403, post_without_token)
+    yield Look("/", "", "Too many guests", 429, begin_too_often)
+    yield Look("/accounts/login/", "", "Too much at once", 429, try_too_often)
+
+
+def post_elsewhere(path: str) -> Callable[[Page], None]:
+    """The form of the menu sent to an address that this reader's pages never name."""
+    script = "(form, path) => { form.action = path; form.submit(); }"
+    return lambda page: page.locator(".menu form").evaluate(script, path)
+
+
+def post_without_token(page: Page) -> None:
+    page.locator(".menu form").evaluate("form => { form.firstChild.remove(); form.submit(); }")
+
+
+def begin_too_often(page: Page) -> None:
+    """Ten guests an hour may begin at one IP address."""
+    for _ in range(10):
+        visitor = Visitor(int(page.url.split(":")[2].strip("/")))
+        assert visitor.post("/games/computer/").status == 303
+    press("Play the computer now")(page)
+
+
+def try_too_often(page: Page) -> None:
+    visitor = Visitor(int(page.url.split(":")[2].split("/")[0]))
+    while visitor.post("/accounts/login/").status != 429:
+        pass
+    log_in_wrongly(page)
+
+
+FAMILIES: dict[str, Callable[[People], Iterator[Look]]] = {
+    "games": of_games,
+    "finished games": of_finished_games,
+    "lists": of_lists,
+    "challenges": of_challenges,
+    "accounts": of_accounts,
+    "mailbox": of_mailbox,
+    "errors": of_errors,
+}
+
+
+# --- the tests ----------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_every_page_is_looked_at(people: People) -> None:
+    """A page that is added without a look at it fails this one."""
+    looks = [look for family in FAMILIES.values() for look in family(people)]
+    paths = {look.path.split("?")[0] for look in looks if look.status != 404}
+    assert {resolve(path).url_name for path in paths} == set(names()) - NO_PAGES - OFF
+
+
+def names(resolver: URLResolver | None = None) -> Iterator[str]:
+    """Of every address but those of the admin, which is Django's."""
+    for entry in (resolver or get_resolver()).url_patterns:
+        if isinstance(entry, URLPattern):
+            if entry.name and not str(entry.pattern).startswith("admin/"):
+                yield entry.name
+        elif entry.namespace != "admin":
+            yield from names(entry)
+
+
+@pytest.mark.browser
+@pytest.mark.processes
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_page_is_fit_to_be_read(
+    family: str, people: People, make_site: Callable[..., Site], chromium: str
+) -> None:
+    looks = list(FAMILIES[family](people))
+    site = make_site(ONITAMA_MAILBOX="1")
+    site.start_web()
+    readers = {look.who for look in looks}
+    visitors = {name: site.visitor(people[name] if name else None) for name in readers}
+    with windows(chromium, site) as opened:
+        pages = {name: opened.open(it, reduced_motion="reduce") for name, it in visitors.items()}
+        problems = [p for look in looks for p in problems_of(look, pages[look.who], opened)]
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.browser
+@pytest.mark.processes
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_so_is_the_page_that_says_it_broke(
+    tmp_path: Path, make_site: Callable[..., Site], chromium: str
+) -> None:
+    site = make_site()
+    site.environment["DATABASE_URL"] = f"sqlite:///{tmp_path / 'without-tables'}"
+    site.start_web()
+    look = Look("/games/1/", "", "Something broke on our side", 500)
+    with windows(chromium, site) as opened:
+        problems = list(problems_of(look, opened.open(reduced_motion="reduce"), opened))
+    assert not problems, "\n".join(problems)
+
+
+def problems_of(look: Look, page: Page, opened: Windows) -> Iterator[str]:
+    page.set_viewport_size({"width": WIDE, "height": HEIGHT})
+    page.emulate_media(color_scheme="light")
+    assert visit(page, look) == look.status
+    if look.status >= 400:
+        opened.forgive(f"status of {look.status}")
+    page.evaluate(AXE)
+    for scheme, width in LIGHTS:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        for violation in page.evaluate(RUN_AXE):
+            nodes = "; ".join(str(node["target"]) for node in violation["nodes"])
+            yield f"{look}, {scheme}, {width}: {violation['help']}: {nodes}"
+    page.set_viewport_size({"width": NARROWEST, "height": HEIGHT})
+    width = page.evaluate("document.scrollingElement.scrollWidth")
+    if width > NARROWEST:
+        yield f"{look} is {width} wide on a screen of {NARROWEST}"
+
+
+def visit(page: Page, look: Look) -> int:
+    """The status of the page that is shown in the end."""
+    statuses: list[int] = []
+
+    def note(answer: Response) -> None:
+        if answer.request.is_navigation_request() and answer.frame == page.main_frame:
+            statuses.append(answer.status)
+
+    page.on("response", note)
+    page.goto(look.path)
+    if look.do:
+        look.do(page)
+    expect(page.locator("body")).to_contain_text(look.said)
+    page.remove_listener("response", note)
+    return statuses[-1]
