@@ -50,7 +50,9 @@ def main(options: list[str]) -> int:
         return code
     with ExitStack() as stack:
         url = os.environ.get("TEST_DATABASE_URL") or stack.enter_context(postgres.server())
-        return suite("PostgreSQL", options, TEST_DATABASE_URL=url)
+        # What a browser shows does not depend on the database; once is enough.
+        options = ["-m", "not browser", *options]
+        return suite("PostgreSQL (browser tests ran above)", options, TEST_DATABASE_URL=url)
 
 
 if __name__ == "__main__":
