@@ -144,6 +144,7 @@ def _try(row: Mail) -> bool:
     except Refused as refusal:
         logger.info("mail %s was refused: %s", row.pk, refusal)
     except Unreachable as trouble:
+        logger.warning("no mail server: %s", trouble)
         row.mark_delayed(timezone.now(), str(trouble))
         return False
     except Delayed as delay:

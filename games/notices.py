@@ -142,6 +142,7 @@ def _try(delivery: Delivery) -> bool:
     except mail.Refused as refusal:
         delivery.mark_refused(timezone.now(), str(refusal))
     except mail.Unreachable as trouble:
+        logger.warning("no mail server: %s", trouble)
         delivery.mark_delayed(timezone.now(), str(trouble))
         return False
     except mail.Delayed as delay:
