@@ -95,7 +95,8 @@ def test_mails_wait_and_nothing_else_does(
     usual = sign_up(site, "dora")
     wait_for(partial(post_office.to, "dora@example.org"), MINUTE)
     hurt(post_office)
-    assert sign_up(site, "carol") < at_once(usual)
+    # The quicker of two: what waited for the server would make both slow.
+    assert min(sign_up(site, "carol"), sign_up(site, "cora")) < at_once(usual)
     alice, bob = world.person("alice"), world.person("bob")
     game = world.running(alice, bob)
     visitor = site.visitor(alice)
@@ -125,7 +126,7 @@ def test_mails_wait_and_nothing_else_does(
     heal(post_office)
     Delivery.objects.exclude(next_try=None).update(next_try=timezone.now())
     Mail.objects.exclude(next_try=None).update(next_try=timezone.now())
-    for address in (alice.email, bob.email, "carol@example.org"):
+    for address in (alice.email, bob.email, "carol@example.org", "cora@example.org"):
         wait_for(partial(post_office.to, address), MINUTE)
     wait_for(lambda: not Delivery.objects.exclude(next_try=None).exists(), MINUTE)
     assert not Mail.objects.filter(sent=None).exists()
