@@ -1,4 +1,4 @@
-"""Short ways to an ending that both players want, for tests of games under a random deal."""
+"""Ways to an ending that both players want, or to none, for tests under a random deal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import heapq
 from itertools import count
 
 from games.onitama.cards import Colour
-from games.onitama.position import SIZE, TEMPLES, Action, Position
+from games.onitama.position import SIZE, TEMPLES, Action, Move, Position
 
 _MASTERS = {Colour.BLUE: "2", Colour.RED: "4"}
 _PIECES = {Colour.BLUE: "12", Colour.RED: "34"}
@@ -29,6 +29,23 @@ def helpful(position: Position, termination: str) -> list[Action]:
                 cost = len(line) + 3 * _distance(then, termination)
                 heapq.heappush(waiting, (cost, next(order), then, [*line, action]))
     raise AssertionError(f"no line from {position} ends by {termination}")
+
+
+def calm(position: Position) -> Move:
+    """A move after which the game goes on for long, whatever the other side plays."""
+    lasting = (_lasting(position, moves) for moves in (3, 2, 1))
+    return next(filter(None, lasting), position.moves_of(position.turn)[0])
+
+
+def _lasting(position: Position, moves: int) -> Move | None:
+    """One that leaves this side at least so many, itself counted."""
+    for action in position.moves_of(position.turn):
+        then = position.after(action)
+        answers = then.legal_moves()
+        goes_on = answers and not then.winning(answers)
+        if goes_on and (moves == 1 or all(_lasting(then.after(it), moves - 1) for it in answers)):
+            return action
+    return None
 
 
 def _distance(position: Position, termination: str) -> int:

@@ -371,7 +371,7 @@ def names(resolver: URLResolver | None = None) -> Iterator[str]:
 
 @pytest.mark.browser
 @pytest.mark.processes
-@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_page_is_fit_to_be_read(
     family: str, people: People, make_site: Callable[..., Site], chromium: str
@@ -389,7 +389,7 @@ def test_every_page_is_fit_to_be_read(
 
 @pytest.mark.browser
 @pytest.mark.processes
-@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.django_db(transaction=True)
 def test_so_is_the_page_that_says_it_broke(
     tmp_path: Path, make_site: Callable[..., Site], chromium: str
 ) -> None:
