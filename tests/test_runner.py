@@ -23,9 +23,12 @@ from pathlib import Path
 import pytest
 
 from onitama_site.processes import Child
+from onitama_site.runner import PATIENCE
 from tests.servers import ROOT, Mood, PostOffice, clean_environment, free_port, wait_for
 
 pytestmark = pytest.mark.processes
+# As long as the runner itself may wait for its children, one kind after the other.
+PATIENT = sum(PATIENCE.values())
 START_SECONDS = 60
 COMMAND = [sys.executable, "-m", "onitama_site.runner"]
 
@@ -265,7 +268,7 @@ def test_it_stops_in_order_at_ctrl_c(start: Callable[..., Run]) -> None:
     run = start()
     processes = run.at_rest()
     run.child.process.send_signal(signal.SIGINT)
-    gone = ends(processes, 30)
+    gone = ends(processes, PATIENT)
     assert run.exit_code() == 0
     assert "had to be killed" not in run.output
     parts = [
@@ -339,7 +342,7 @@ def test_ctrl_c_at_a_terminal_ends_make_well_too(tmp_path: Path) -> None:
         processes = descendants(process.pid)
         os.write(ours, b"\x03")
         read_until(ours, b"Stopping.")
-        ends(processes, 30)
+        ends(processes, PATIENT)
         assert process.wait(10) == 0
     finally:
         for left in [*descendants(process.pid)]:
