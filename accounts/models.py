@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, ClassVar, Self
 from zoneinfo import ZoneInfo
 
@@ -12,11 +12,16 @@ from django.core.validators import MinLengthValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Upper
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 # Product rule: after a failure a message is tried again after 1, 5, 15, 60 minutes, then hourly.
 RETRY_MINUTES = (1, 5, 15, 60)
 GIVE_UP_AFTER = timedelta(days=3)
+# Product rule: so many refusals of an address in a row, and no more is sent there.
+MOST_BOUNCES = 3
+# Product rules for away time, in hours: held at the start, earned each month, held at most.
+AWAY_AT_START, AWAY_A_MONTH, AWAY_AT_MOST = 7 * 24, 2 * 24, 21 * 24
 # Product rule: who has been away so long and left nothing behind is removed.
 IDLE_AFTER = timedelta(days=30)
 
@@ -62,6 +67,15 @@ class Users(UserManager.from_queryset(UserQuerySet)):  # type: ignore[misc]  # m
         return user
 
 
+def usual_reminders() -> list[int]:
+    return [24, 4]
+
+
+def today() -> date:
+    """The day it is in UTC."""
+    return timezone.now().astimezone(UTC).date()
+
+
 class User(AbstractUser):
     """A player: somebody with an account, a guest of this browser, or a level of the computer."""
 
@@ -69,6 +83,19 @@ class User(AbstractUser):
         PERSON = "person", _("person")
         GUEST = "guest", _("guest")
         ENGINE = "engine", _("computer")
+
+    class MailMode(models.TextChoices):
+        """How often mails say that it is the player's turn; all else goes in every mode."""
+
+        EVERY = "every", _("Every turn")
+        UNTIL_BACK = "back", _("One, until I come back")
+        DIGEST = "digest", _("Only in the daily digest")
+
+    class OutOfTime(models.TextChoices):
+        """What a player wants when an opponent runs out of time."""
+
+        WIN = "win", _("I win")
+        ABORT = "abort", _("The game is aborted")
 
     first_name = None  # type: ignore[assignment]  # a player has one name
     last_name = None  # type: ignore[assignment]
@@ -91,6 +118,30 @@ class User(AbstractUser):
     # The last page the player opened, to the minute; no poll counts.
     last_navigation = models.DateTimeField(null=True, blank=True)
 
+    # Of mails; the pages have no other yet than the site's own.
+    language = models.CharField(_("language"), max_length=16, default="en")
+    mail_mode = models.CharField(max_length=6, choices=MailMode, default=MailMode.EVERY)
+    # When the last mail went that said "your turn": in mode "back", none until they come back.
+    turn_mailed = models.DateTimeField(null=True, blank=True)
+    # The hour of the player's day, 0 to 23; empty: none, unless the mode is "digest".
+    digest_hour = models.PositiveSmallIntegerField(null=True, blank=True)
+    next_digest = models.DateTimeField(null=True, blank=True)
+    # By the player's own clocks; both empty: never quiet. They may lie on two days.
+    quiet_from = models.TimeField(null=True, blank=True)
+    quiet_until = models.TimeField(null=True, blank=True)
+    # Hours before the deadline, up to five.
+    reminder_hours = models.JSONField(default=usual_reminders)
+    out_of_time = models.CharField(max_length=5, choices=OutOfTime, default=OutOfTime.WIN)
+    # Refusals of the address in a row, as mail servers answered 5xx.
+    bounces = models.PositiveSmallIntegerField(default=0)
+
+    # Hours held, whether they are to be used, and the day to which months are credited.
+    away_hours = models.PositiveSmallIntegerField(default=AWAY_AT_START)
+    away_on = models.BooleanField(_("use my away time"), default=True)
+    away_credited = models.DateField(default=today)
+    # Announced to opponents; the last day away.
+    away_until = models.DateField(_("away until"), null=True, blank=True)
+
     objects: ClassVar[Users] = Users()
 
     REQUIRED_FIELDS: ClassVar[list[str]] = ["email"]
@@ -106,11 +157,39 @@ class User(AbstractUser):
             models.CheckConstraint(
                 condition=Q(kind__in=["person", "guest", "engine"]), name="user_kind_known"
             ),
+            models.CheckConstraint(
+                condition=Q(mail_mode__in=["every", "back", "digest"]), name="user_mail_mode_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(out_of_time__in=["win", "abort"]), name="user_out_of_time_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(digest_hour__isnull=True) | Q(digest_hour__lte=23),
+                name="user_digest_hour_of_a_day",
+            ),
+            models.CheckConstraint(
+                condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
+                | Q(quiet_from__isnull=False, quiet_until__isnull=False),
+                name="user_quiet_has_both_ends",
+            ),
+            models.CheckConstraint(
+                condition=Q(away_hours__lte=AWAY_AT_MOST), name="user_away_hours_at_most"
+            ),
         ]
         indexes = [
             # The hourly clean-up asks for guests by their last navigation.
             models.Index(
                 fields=["last_navigation"], condition=Q(kind="guest"), name="user_idle_guests"
+            ),
+            # The sweep asks whose digest is due.
+            models.Index(
+                fields=["next_digest"],
+                condition=Q(next_digest__isnull=False),
+                name="user_digests",
+            ),
+            # The hourly clean-up asks who has not been credited this month's away time.
+            models.Index(
+                fields=["away_credited"], condition=Q(kind="person"), name="user_away_credits"
             ),
             # Sign-up asks whether somebody has the address.
             models.Index(fields=["email"], name="user_by_email"),

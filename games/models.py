@@ -267,6 +267,8 @@ class Seat(models.Model):
     colour = models.CharField(max_length=1, choices=Side)
     # What is left when it is not this player's turn; the mover's bank runs to game.deadline.
     bank = models.DurationField(null=True, blank=True)
+    # Hours of away time that this side has used in this game.
+    away_hours = models.PositiveSmallIntegerField(default=0)
     # The ply after which this side last offered a draw: once between own moves.
     offered_at_ply = models.PositiveIntegerField(null=True, blank=True)
 
@@ -401,17 +403,21 @@ class Kind(models.TextChoices):
     OVER = "over", _("A game of mine is over")
     DRAW = "draw", _("I am offered a draw")
     CHALLENGE = "challenge", _("I am challenged, or my challenge is answered")
+    AWAY = "away", _("Away time is used in a game of mine")
     OUTAGE = "outage", _("The site was away and deadlines have moved")
+    DIGEST = "digest", _("My daily digest")
 
 
 class Subscription(models.Model):
-    """Whether a player wants one kind of notice by mail, and the token that says no."""
+    """By which channels a player wants one kind of notice, and the token that ends its mails."""
 
     player = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="subscriptions"
     )
     kind = models.CharField(max_length=9, choices=Kind)
     mail = models.BooleanField(default=True)
+    site = models.BooleanField(default=True)
+    push = models.BooleanField(default=True)
     token = models.CharField(max_length=43, unique=True, default=secrets.token_urlsafe)
 
     class Meta:
@@ -454,25 +460,67 @@ class Notice(models.Model):
                 condition=Q(seen__isnull=True, withdrawn__isnull=True),
                 name="notice_unseen",
             ),
+            # The bell on every page: what a player has not seen, the newest first.
+            models.Index(
+                fields=["player", "-id"],
+                condition=Q(seen__isnull=True, withdrawn__isnull=True),
+                name="notice_bell",
+            ),
+            # The hourly clean-up asks by age.
+            models.Index(fields=["created"], name="notice_by_age"),
         ]
 
     def __str__(self) -> str:
         return f"{self.player_id}:{self.key}"
 
 
+class PushDevice(models.Model):
+    """A browser that asked to be told: its push service's address for it (RFC 8030), and the
+    two values that only it can read messages by (RFC 8291)."""
+
+    player = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="push_devices"
+    )
+    endpoint = models.CharField(max_length=1000, unique=True)
+    # Base64url without padding, as browsers give them.
+    p256dh = models.CharField(max_length=100)
+    auth = models.CharField(max_length=40)
+    # What the player knows it by: `Firefox on Linux`.
+    name = models.CharField(max_length=60)
+    created = models.DateTimeField()
+    last_used = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.player_id}:{self.name}"
+
+
 class Delivery(Message):
-    """The way of one notice through one channel."""
+    """The way of one notice through one channel; through push, to one device."""
 
     class Channel(models.TextChoices):
         MAIL = "mail", _("mail")
+        PUSH = "push", _("push")
 
     notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="deliveries")
     channel = models.CharField(max_length=4, choices=Channel, default=Channel.MAIL)
+    device = models.ForeignKey(
+        PushDevice, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries"
+    )
 
     class Meta:
         verbose_name_plural = "deliveries"
         constraints = [
-            models.UniqueConstraint(fields=["notice", "channel"], name="delivery_once"),
+            models.UniqueConstraint(
+                fields=["notice"], condition=Q(channel="mail"), name="delivery_one_mail"
+            ),
+            models.UniqueConstraint(
+                fields=["notice", "device"], condition=Q(channel="push"), name="delivery_one_push"
+            ),
+            models.CheckConstraint(
+                condition=Q(channel="mail", device__isnull=True)
+                | Q(channel="push", device__isnull=False),
+                name="delivery_push_has_a_device",
+            ),
         ]
         indexes = [
             # The mail task asks for what is due, the oldest first.
@@ -483,6 +531,70 @@ class Delivery(Message):
 
     def __str__(self) -> str:
         return f"{self.notice_id}:{self.channel}"
+
+
+class Feed(models.Model):
+    """The secret address of a player's feed; the secret itself is kept nowhere."""
+
+    class Form(models.TextChoices):
+        ATOM = "atom", _("Atom feed")
+        ICAL = "ical", _("calendar")
+
+    player = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="feeds"
+    )
+    form = models.CharField(max_length=4, choices=Form)
+    # SHA-256 of the token, in hexadecimal digits.
+    token_hash = models.CharField(max_length=64, unique=True)
+    created = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["player", "form"], name="feed_one_a_form")]
+
+    def __str__(self) -> str:
+        return f"{self.player_id}:{self.form}"
+
+
+class AwayEntry(models.Model):
+    """One line of a player's ledger of away time; the first line is what everybody starts with,
+    and is not written."""
+
+    class Reason(models.TextChoices):
+        MONTH = "month", _("earned with the month")
+        TAKEN = "taken", _("taken when a clock ran out")
+
+    player = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="away_entries"
+    )
+    at = models.DateTimeField()
+    reason = models.CharField(max_length=5, choices=Reason)
+    # Earned, or (negative) taken; then what is held after it.
+    hours = models.SmallIntegerField()
+    balance = models.PositiveSmallIntegerField()
+
+    class Meta:
+        verbose_name_plural = "away entries"
+        indexes = [
+            # The ledger's page, the newest first.
+            models.Index(fields=["player", "-id"], name="away_ledger"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.player_id}:{self.hours:+d}"
+
+
+class AwayShift(models.Model):
+    """One deadline put off by an hour taken; an hour serves every game due within it."""
+
+    entry = models.ForeignKey(AwayEntry, on_delete=models.CASCADE, related_name="shifts")
+    game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="away_shifts")
+    ply = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["entry", "game"], name="away_shift_once")]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id}:{self.game_id}"
 
 
 class Heartbeat(models.Model):

@@ -19,10 +19,14 @@ app.autodiscover_tasks()
 
 @celeryd_init.connect
 def be_patient(conf: Any, **_: Any) -> None:
-    """A request may wait 0.2 s for the broker; a worker lives by it and waits."""
+    """A request may wait 0.2 s for the broker; a worker lives by it and waits.
+
+    Five times as long as it asks the broker to wait for a message: a worker that stops while an
+    answer is lost waits no longer than this for it.
+    """
     conf.broker_transport_options = {
         **conf.broker_transport_options,
-        "socket_timeout": 30,
+        "socket_timeout": 5,
         "socket_connect_timeout": 5,
         "max_retries": None,
     }
