@@ -28,8 +28,7 @@ def letter(notice: Notice, address: str, token: str) -> EmailMultiAlternatives:
     """
     with translation.override(settings.LANGUAGE_CODE), timezone.override(notice.player.zone):
         context = _context(notice) | {"unsubscribe": link("unsubscribe", token)}
-        said = render_to_string(f"mail/{notice.kind}.txt", context).strip()
-        context["said"] = said
+        context["said"] = _said(notice, context)
         message = EmailMultiAlternatives(
             subject=_subject(notice),
             body=render_to_string("mail/letter.txt", context),
@@ -38,6 +37,15 @@ def letter(notice: Notice, address: str, token: str) -> EmailMultiAlternatives:
         )
         message.attach_alternative(render_to_string("mail/letter.html", context), "text/html")
     return message
+
+
+def said(notice: Notice) -> str:
+    """What the notice tells, in plain text, in the language and zone that are set."""
+    return _said(notice, _context(notice))
+
+
+def _said(notice: Notice, context: dict[str, Any]) -> str:
+    return render_to_string(f"mail/{notice.kind}.txt", context).strip()
 
 
 def link(name: str, *args: object) -> str:
