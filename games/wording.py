@@ -1,4 +1,4 @@
-"""Times, spans and time controls in words, in the reader's language and zone."""
+"""Cards, times, spans and time controls in words, in the reader's language and zone."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from games.clock import TimeControl
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 # Below this a clock is shown as urgent.
 URGENT = timedelta(hours=12)
+
+
+def card_name(name: str) -> str:
+    """The name as it is printed on the card; names of cards are not translated."""
+    return name.replace("_", " ").title()
 
 
 def span(length: timedelta) -> str:

@@ -36,16 +36,14 @@ from django.utils.translation import get_language, gettext, ngettext
 
 from games.onitama.cards import CARDS, Colour, Step
 from games.onitama.position import SIZE, Action, Move, Pass, parse_move, square_name
+from games.wording import card_name as card_name
 
 register = template.Library()
 
 _CELL = 20
 
 
-@register.filter
-def card_name(name: str) -> str:
-    """The name as it is printed on the card; names of cards are not translated."""
-    return name.replace("_", " ").title()
+register.filter(card_name)
 
 
 @register.filter
