@@ -227,6 +227,11 @@ class Game(Clocked):
         return self.record.filter(number__lte=self.plies)
 
     @cached_property
+    def tokens(self) -> list[str]:
+        """The record as far as this row goes, as text; read once, so after the lock if any."""
+        return list(self.told.values_list("action", flat=True))
+
+    @cached_property
     def sides(self) -> list[Seat]:
         """Blue's seat, then Red's, with their players; read once, so after the lock if any."""
         blue, red = self.seats.select_related("player").order_by("colour")
@@ -249,6 +254,12 @@ class SeatQuerySet(models.QuerySet["Seat"]):
     def to_move(self, player_pk: int) -> Self:
         """The player's seats in running games that wait for them."""
         return self.filter(player=player_pk, result="", game__turn=F("colour"))
+
+    def missed(self, player: User) -> Self:
+        """The player's seats lost on time after the last page they opened."""
+        lost = self.filter(player=player, result="lost", termination=Game.Termination.TIME)
+        here = player.last_navigation
+        return lost if here is None else lost.filter(ended__gt=here)
 
 
 class Seat(models.Model):
