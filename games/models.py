@@ -443,6 +443,9 @@ class Subscription(models.Model):
 class Notice(models.Model):
     """Something a player is to be told; written in the transaction of the event itself."""
 
+    # The kind of the message that a player sends to themselves; nobody subscribes to it.
+    TEST = "test"
+
     player = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices"
     )

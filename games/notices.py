@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -22,6 +23,14 @@ logger = logging.getLogger(__name__)
 WAIT_AGAINST_COMPUTER = timedelta(minutes=10)
 WAIT_WHILE_HERE = timedelta(minutes=2)
 COUNTS_AS_HERE = timedelta(minutes=5)
+BETWEEN_TESTS = timedelta(minutes=1)
+
+# Of kinds of notice: whether they are wanted on site, by mail, by push.
+Ways = Mapping[str, tuple[bool, bool, bool]]
+
+
+class TooSoon(Exception):
+    """A test message was sent less than a minute ago."""
 
 
 def tell(
@@ -52,7 +61,7 @@ def tell(
         not_before=now + wait,
     )
     if player.is_person:
-        Delivery.objects.create(notice=notice, created=now, next_try=now + wait)
+        Delivery.objects.create(notice=notice, created=now, next_try=notice.not_before)
 
 
 def tell_once(player: User, kind: Kind, key: str, *, now: datetime, game: Game | None) -> None:
@@ -94,15 +103,59 @@ def _waiting(game: Game) -> QuerySet[Notice]:
     return Notice.objects.filter(game=game, seen__isnull=True, withdrawn__isnull=True)
 
 
+# --- what the bell shows --------------------------------------------------------------------
+
+
+def unread(player: User) -> QuerySet[Notice]:
+    """What the bell counts and lists, the newest first; not what waits on a channel of its own."""
+    shown = Notice.objects.filter(player=player).exclude(kind=Notice.TEST)
+    silent = Subscription.objects.filter(player=player, site=False)
+    shown = shown.exclude(kind__in=silent.values("kind"))
+    return shown.filter(seen__isnull=True, withdrawn__isnull=True).order_by("-pk")
+
+
+def seen_lately(player: User, *, since: datetime) -> QuerySet[Notice]:
+    shown = Notice.objects.filter(player=player).exclude(kind=Notice.TEST)
+    return shown.filter(seen__gte=since, withdrawn__isnull=True).order_by("-seen", "-pk")
+
+
+def see_all(player: User, *, now: datetime) -> None:
+    unread(player).update(seen=now)
+
+
+def see_told(player: User, *, now: datetime) -> None:
+    """The player read the bell's page: what leads to no game or challenge is told by that."""
+    told = unread(player).filter(game__isnull=True, challenge__isnull=True)
+    if told.exists():
+        told.update(seen=now)
+
+
+# --- what a player wants to be told, and how ------------------------------------------------
+
+
 def subscription(player: User, kind: str) -> Subscription:
     row, _made = Subscription.objects.get_or_create(player=player, kind=kind)
     return row
 
 
+def channels(player: User) -> dict[str, tuple[bool, bool, bool]]:
+    """For each kind whether the player wants it on site, by mail, by push: at first, all."""
+    said = {row.kind: (row.site, row.mail, row.push) for row in player.subscriptions.all()}
+    return {kind: said.get(kind, (True, True, True)) for kind in Kind.values}
+
+
+def set_channels(player: User, wanted: Ways) -> None:
+    """As channels() gives it; kinds that are not named stay as they are."""
+    before = channels(player)
+    for kind, (site, mail_, push) in wanted.items():
+        if before[kind] != (site, mail_, push):
+            ways = {"site": site, "mail": mail_, "push": push}
+            Subscription.objects.update_or_create(player=player, kind=kind, defaults=ways)
+
+
 def wanted(player: User) -> list[str]:
     """The kinds of notice the player wants by mail: all, unless they said no."""
-    unwanted = player.subscriptions.filter(mail=False).values_list("kind", flat=True)
-    return [kind for kind in Kind.values if kind not in set(unwanted)]
+    return [kind for kind, (_site, by_mail, _push) in channels(player).items() if by_mail]
 
 
 def want(player: User, kinds: Collection[str]) -> None:
@@ -111,6 +164,32 @@ def want(player: User, kinds: Collection[str]) -> None:
         Subscription.objects.update_or_create(
             player=player, kind=kind, defaults={"mail": kind in kinds}
         )
+
+
+def send_test(player: User, channel: str, *, now: datetime) -> None:
+    """Write a message that says only that messages arrive, due at once; whoever asks nudges.
+
+    Raises TooSoon for a second one through the same channel within a minute.
+    """
+    with transaction.atomic():
+        # Two presses at once count one after the other.
+        User.objects.select_for_update(no_key=True).get(pk=player.pk)
+        lately = Delivery.objects.filter(
+            notice__player=player, notice__kind=Notice.TEST, created__gt=now - BETWEEN_TESTS
+        )
+        if lately.filter(channel=channel).exists():
+            raise TooSoon
+        key = f"test:{channel}:{now:%Y-%m-%dT%H:%M:%S.%f}"
+        notice = Notice.objects.create(
+            player=player, kind=Notice.TEST, key=key, created=now, not_before=now
+        )
+        if channel == Delivery.Channel.MAIL:
+            Delivery.objects.create(notice=notice, created=now, next_try=now)
+        else:
+            Delivery.objects.bulk_create(
+                Delivery(notice=notice, channel=channel, device=device, created=now, next_try=now)
+                for device in player.push_devices.all()
+            )
 
 
 def last_mail(player: User) -> Delivery | None:
@@ -171,7 +250,7 @@ def _stale(notice: Notice, now: datetime) -> str:
         return "withdrawn"
     if notice.seen:
         return "seen"
-    if not _still_true(notice, now):
+    if not still_true(notice, now):
         return "no longer true"
     if not mail.address(notice.player):
         return "no confirmed address"
@@ -180,7 +259,8 @@ def _stale(notice: Notice, now: datetime) -> str:
     return ""
 
 
-def _still_true(notice: Notice, now: datetime) -> bool:
+def still_true(notice: Notice, now: datetime) -> bool:
+    """Whether what the notice says is still so."""
     game, challenge = notice.game, notice.challenge
     if notice.kind in {Kind.TURN, Kind.REMINDER}:
         return (
