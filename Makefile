@@ -33,7 +33,9 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-header -o requirements.txt pyproject.toml
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-header --extra dev -c requirements.txt -o requirements-dev.txt pyproject.toml
+		--no-header --extra push -c requirements.txt -o requirements-push.txt pyproject.toml
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-header --extra dev -c requirements-push.txt -o requirements-dev.txt pyproject.toml
 
 venv:
 	@$(BIN)/python -c 'import pip' 2>/dev/null || { \

@@ -48,7 +48,11 @@ class Refused(Exception):
 
 
 class Delayed(Exception):
-    """It did not go now; it may go later."""
+    """It did not go now; it may go later, after `wait` where the other side asks for that."""
+
+    def __init__(self, said: str, wait: timedelta = timedelta()) -> None:
+        super().__init__(said)
+        self.wait = wait
 
 
 class Unreachable(Delayed):

@@ -265,13 +265,14 @@ class Message(models.Model):
         """It will never go: no more tries."""
         self._mark_unless_taken(next_try=None, failed=now, error=_one_line(error))
 
-    def mark_delayed(self, now: datetime, error: str) -> None:
+    def mark_delayed(self, now: datetime, error: str, at_least: timedelta = timedelta()) -> None:
         """It may go later: tried again by RETRY_MINUTES, given up after GIVE_UP_AFTER."""
         if now - self.created >= GIVE_UP_AFTER:
             self.mark_refused(now, error)
             return
-        wait = RETRY_MINUTES[max(min(self.tries, len(RETRY_MINUTES)), 1) - 1]
-        self._mark_unless_taken(next_try=now + timedelta(minutes=wait), error=_one_line(error))
+        usual = RETRY_MINUTES[max(min(self.tries, len(RETRY_MINUTES)), 1) - 1]
+        wait = max(timedelta(minutes=usual), at_least)
+        self._mark_unless_taken(next_try=now + wait, error=_one_line(error))
 
     def _mark_unless_taken(self, **fields: Any) -> None:
         """A worker whose lease ran out must not undo what the next one wrote."""

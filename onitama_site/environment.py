@@ -5,7 +5,10 @@ from __future__ import annotations
 import fcntl
 import ipaddress
 import os
+import re
 import secrets
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -64,6 +67,53 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(bare).is_loopback
     except ValueError:
         return False
+
+
+_PUSH_HOST = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]{1,5})?|localhost(:[0-9]{1,5})?")
+
+PUSH_IS_MISSING = "pywebpush is missing: pip install --require-hashes -r requirements-push.txt"
+
+
+def push_is_missing() -> bool:
+    return any(find_spec(name) is None for name in ("cryptography", "pywebpush"))
+
+
+def push_keys(name: str) -> tuple[str, str]:
+    """The private key of web push and the public one that belongs to it; empty: no push."""
+    private = text(name)
+    if not private:
+        return "", ""
+    if push_is_missing():
+        raise ImproperlyConfigured(f"{name} is set, but {PUSH_IS_MISSING}")
+    try:
+        # By name: what it needs is an extra, which other sites need not install.
+        return private, import_module("onitama_site.vapid").public_key(private)
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"{name} is no key ({error}): make one by manage.py make_push_keys."
+        ) from None
+
+
+def push_contact(name: str, default: str) -> str:
+    """Where push services reach whoever runs the site (RFC 8292); raises ImproperlyConfigured."""
+    value = text(name, default)
+    if not re.fullmatch(r"mailto:[!-~]+@[!-~]+|https://[!-~]+", value):
+        raise ImproperlyConfigured(
+            f"{name} must look like mailto:me@example.org or https://example.org, not {value!r}."
+        )
+    return value
+
+
+def push_hosts(name: str) -> list[str]:
+    """Hosts, each with its port where it is not that of https; `*.` before one for all below."""
+    hosts = [word.lower() for word in words(name)]
+    for host in hosts:
+        if not _PUSH_HOST.fullmatch(host):
+            raise ImproperlyConfigured(
+                f"{name} must list hosts like push.example.org, *.example.org or"
+                f" push.example.org:8443, not {host!r}."
+            )
+    return hosts
 
 
 def data_directory(base: Path) -> Path:

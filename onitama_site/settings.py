@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -61,6 +62,7 @@ CONTENT_SECURITY_POLICY = {
         "manifest-src": [SELF],
         "script-src": [SELF],
         "style-src": [SELF],
+        "worker-src": [SELF],
     }
 }
 
@@ -236,6 +238,23 @@ elif not _LOOPBACK:
     raise ImproperlyConfigured("EMAIL_URL must be set: a site at a public SITE_URL sends mail.")
 # Seconds after which a mail that was being sent counts as not sent.
 MAIL_LEASE = int(env.number("MAIL_LEASE", 60, least=1, most=240))
+
+# --- web push -------------------------------------------------------------------------------
+
+# Made by `manage.py make_push_keys`; without one no page and no notice speaks of push.
+VAPID_PRIVATE_KEY, VAPID_PUBLIC_KEY = env.push_keys("VAPID_PRIVATE_KEY")
+if VAPID_PRIVATE_KEY:
+    VAPID_CONTACT = env.push_contact("VAPID_CONTACT", f"mailto:{parseaddr(DEFAULT_FROM_EMAIL)[1]}")
+# Who may be posted to: an address that a browser names must not lead into our own network.
+PUSH_HOSTS = [
+    "fcm.googleapis.com",
+    "updates.push.services.mozilla.com",
+    "*.push.services.mozilla.com",
+    "*.notify.windows.com",
+    "web.push.apple.com",
+    "*.push.apple.com",
+    *env.push_hosts("PUSH_HOSTS"),
+]
 
 # --- work behind the pages ------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ FLOORS: list[set[str]] = [
     {"games.tasks", "games.waking"},
     {"games.engine_room"},
     {"games.archive", "games.challenges", "games.notices", "games.play", "games.sweep"},
-    {"games.guests"},
+    {"games.guests", "games.push", "games.push_service"},
     {"games.challenge_forms", "games.forms", "games.preference_forms"},
     {"games.letters", "games.models"},
     {"games.wording"},
