@@ -105,7 +105,10 @@ def test_everything_is_wanted_everywhere_at_first(alice: User) -> None:
 
 def test_what_is_set_is_kept_and_nothing_else_changes(alice: User, bob: User) -> None:
     token = notices.subscription(alice, Kind.OVER).token
-    ways: notices.Ways = {Kind.TURN: (True, False, True), Kind.OVER: (False, True, False)}
+    ways: dict[str, tuple[bool, bool, bool]] = {
+        Kind.TURN: (True, False, True),
+        Kind.OVER: (False, True, False),
+    }
     notices.set_channels(alice, ways)
     assert notices.channels(alice) == dict.fromkeys(Kind.values, ALL) | ways
     assert notices.channels(bob) == dict.fromkeys(Kind.values, ALL)
