@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -52,13 +53,28 @@ PRESETS = {
 
 
 def reminder_due(
-    deadline: datetime, began: datetime, hours: tuple[int, ...], after: datetime
+    deadline: datetime, began: datetime, hours: Collection[int], after: datetime
 ) -> datetime | None:
     """The next instant later than `after` at which a reminder falls due, or None.
 
-    `hours` are hours before the deadline. One due less than two hours after the ply began says
-    nothing that the turn's own notice has not just said, and is left out.
+    `hours` are hours before the deadline.
     """
-    instants = (deadline - timedelta(hours=hour) for hour in hours)
-    earliest = began + timedelta(hours=2)
-    return min((at for at in instants if at > after and at >= earliest), default=None)
+    return min((at for at, _hour in _reminders(deadline, began, hours) if at > after), default=None)
+
+
+def reminder_passed(
+    deadline: datetime, began: datetime, hours: Collection[int], now: datetime
+) -> int | None:
+    """Of the reminders that are due by now the hours of the nearest to the deadline, or None."""
+    return min((hour for at, hour in _reminders(deadline, began, hours) if at <= now), default=None)
+
+
+def _reminders(
+    deadline: datetime, began: datetime, hours: Collection[int]
+) -> Iterator[tuple[datetime, int]]:
+    """One due less than two hours after the ply began says nothing that the turn's own notice
+    has not just said, and is left out."""
+    for hour in hours:
+        at = deadline - timedelta(hours=hour)
+        if at >= began + timedelta(hours=2):
+            yield at, hour

@@ -9,16 +9,17 @@ from datetime import datetime, timedelta
 from random import SystemRandom
 
 from django.db import IntegrityError, transaction
+from django.db.models import F
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from games import notices
-from games.clock import TimeControl, reminder_due
+from games import away_hours, notices, reminders
+from games.away import HOUR
+from games.clock import TimeControl
 from games.models import Game, Heartbeat, Kind, Ply, Seat
 from games.onitama.cards import Colour, deal
 from games.onitama.position import Action, IllegalMove, Position, parse_move
 
-REMINDER_HOURS = (24, 4)
 # A heartbeat older than this means that the site was away.
 OUTAGE = timedelta(minutes=10)
 REPETITIONS = 3
@@ -130,7 +131,7 @@ def _begin_turn(game: Game, now: datetime) -> None:
     seat = game.seat(game.turn)
     game.turn_began, game.outage = now, None
     game.deadline = now + seat.bank if seat.bank is not None else None
-    game.next_reminder = game.deadline and reminder_due(game.deadline, now, REMINDER_HOURS, now)
+    reminders.set_next(game, seat.player.reminder_hours, now)
     game.engine_due = now if seat.player.is_engine else None
     game.engine_tries = game.engine_nudges = 0
     ply = game.plies + 1
@@ -149,26 +150,38 @@ def _begin_turn(game: Game, now: datetime) -> None:
 
 
 def settle(game_id: int, now: datetime) -> None:
-    """Make the game what it is as of now: what the sweep does, and each deed before its own."""
+    """Make the game what it is as of now: what the sweep does, and each deed that finds it due.
+
+    The hours of away time come first, then the flag. Locks in one order, the player and then
+    the games by their numbers: so never called while a game is locked.
+    """
+    running = Seat.objects.filter(game=game_id, result="", colour=F("game__turn"))
+    mover = running.values_list("player", flat=True).first()
+    if mover is None:
+        return
     with transaction.atomic():
-        _settle(_locked(game_id), now)
-
-
-def _settle(game: Game, now: datetime) -> bool:
-    """Flag the locked game if its time is up; whether it was."""
-    flagged = not game.is_over and time_is_up(game, now)
-    if flagged:
-        _flag(game, now)
-    return flagged
+        player = User.objects.select_for_update(no_key=True).get(pk=mover)
+        until = _deadlines_count_until(now)
+        soon = Game.objects.running().filter(
+            seats__player=player, seats__colour=F("turn"), deadline__lt=until + HOUR
+        )
+        games = list(soon.select_for_update(of=("self",)).order_by("pk"))
+        away_hours.put_off(player, games, until, now)
+        for game in games:
+            # Of the others each is flagged by its own settling: what fails holds up no other.
+            if game.pk == game_id and game.out_of_time(until):
+                _flag(game, now)
 
 
 def time_is_up(game: Game, now: datetime) -> bool:
     """Out of time, and not through an outage of the site that the sweep has yet to see."""
-    if game.deadline is None or game.deadline > now:
-        return False
+    return game.out_of_time(now) and game.out_of_time(_deadlines_count_until(now))
+
+
+def _deadlines_count_until(now: datetime) -> datetime:
+    """Now; or the last heartbeat, where it is so old that the site must have been away."""
     heartbeat = Heartbeat.objects.values_list("at", flat=True).first()
-    away = heartbeat is not None and now - heartbeat > OUTAGE
-    return not (away and heartbeat is not None and game.deadline > heartbeat)
+    return heartbeat if heartbeat and now - heartbeat > OUTAGE else now
 
 
 def _flag(game: Game, now: datetime) -> None:
@@ -188,21 +201,23 @@ def _has_moved(game: Game, colour: Colour) -> bool:
 
 @contextmanager
 def _deed(game_id: int, player: User, now: datetime) -> Iterator[tuple[Game, Seat]]:
-    """The running game, locked and settled, with the player's seat, in a transaction."""
-    with transaction.atomic():
-        game = _locked(game_id)
-        seat = game.seat_of(player.pk)
-        if seat is None:
-            raise NotYourGame
-        if not _settle(game, now):
+    """The running game, settled and then locked, with the player's seat, in a transaction."""
+    while True:
+        with transaction.atomic():
+            game = _locked(game_id)
+            seat = game.seat_of(player.pk)
+            if seat is None:
+                raise NotYourGame
             if game.is_over:
                 raise GameOver
-            # Whoever does something in the game has seen what was to be told of it so far.
-            notices.see(player, game, now=now)
-            yield game, seat
-            return
-    # After the commit: refusing the deed must not undo the flag.
-    raise GameOver
+            if not time_is_up(game, now):
+                # Whoever does something in the game has seen what was to be told of it so far.
+                notices.see(player, game, now=now)
+                yield game, seat
+                return
+        # In a transaction of its own: refusing the deed must not undo it, and it locks the
+        # player's row before the game's.
+        settle(game_id, now)
 
 
 def _locked(game_id: int) -> Game:
@@ -232,6 +247,8 @@ def play_move(game_id: int, player: User, ply: int, action: Action, *, now: date
             raise IllegalAction from None
         _write_ply(game, ply, action, now)
         _stop_clock(game, seat, now)
+        if seat.away_hours:
+            notices.withdraw(game, (Kind.AWAY,), now=now)
         if game.draw_offer == Colour(seat.colour).other:
             game.draw_offer = ""
         game.position, game.turn, game.plies = str(after), after.turn, ply
@@ -302,7 +319,7 @@ def _end(
     game.draw_offer = ""
     ending = ("status", "termination", "winner", "ended", "deadline", "next_reminder")
     _save(game, *{*changed, *ending, "engine_due", "draw_offer"})
-    notices.withdraw(game, (Kind.TURN, Kind.REMINDER, Kind.DRAW), now=now)
+    notices.withdraw(game, (Kind.TURN, Kind.REMINDER, Kind.DRAW, Kind.AWAY), now=now)
     for seat in game.sides:
         _end_seat(game, seat, now)
         if by is None or seat.player_id != by.pk:

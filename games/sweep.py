@@ -11,9 +11,8 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from accounts.models import User
-from games import challenges, notices, play
-from games.clock import reminder_due
-from games.models import Game, Heartbeat, Kind, Notice, Outage, Seat
+from games import away_hours, challenges, notices, play, reminders
+from games.models import Game, Heartbeat, Kind, Outage, Seat
 from games.onitama.fallback import fallback
 
 logger = logging.getLogger(__name__)
@@ -29,8 +28,8 @@ def sweep(now: datetime) -> list[int]:
     """Do what is due; give the games whose engine move should be nudged again."""
     beat(now)
     running = Game.objects.running()
-    _each(play.settle, _due(running.filter(deadline__lte=now)), now)
-    _each(remind, _due(running.filter(next_reminder__lte=now)), now)
+    _each(play.settle, _due(running.filter(deadline__lte=now).order_by("deadline")), now)
+    _each(reminders.remind, _due(running.filter(next_reminder__lte=now)), now)
     return engine_moves_due(now)
 
 
@@ -77,7 +76,7 @@ def _make_good(outage: Outage) -> None:
             "pk", flat=True
         )
     )
-    for game in list(moved.select_for_update()):
+    for game in list(moved.select_for_update().with_seats().order_by("pk")):
         _move_deadline(game, now + gap, outage)
     Game.objects.filter(spared=True).update(spared=False)
     for seat in Seat.objects.filter(game__in=concerned).select_related("player", "game"):
@@ -89,8 +88,7 @@ def _move_deadline(game: Game, deadline: datetime, outage: Outage) -> None:
     now = outage.ended
     game.deadline, game.outage = max(deadline, game.deadline or deadline), outage
     # From the ply's beginning: reminders go again, the nearest of those that are past.
-    began = game.turn_began
-    game.next_reminder = reminder_due(game.deadline, began, play.REMINDER_HOURS, began)
+    reminders.set_next(game, game.seat(game.turn).player.reminder_hours, game.turn_began)
     notices.withdraw(game, (Kind.REMINDER,), now=now)
     Game.objects.filter(pk=game.pk).update(
         deadline=game.deadline,
@@ -98,30 +96,6 @@ def _move_deadline(game: Game, deadline: datetime, outage: Outage) -> None:
         outage=outage,
         version=F("version") + 1,
     )
-
-
-# --- reminders ------------------------------------------------------------------------------
-
-
-def remind(game_id: int, now: datetime) -> None:
-    """Write the reminder that is due; of several missed ones only the nearest to the deadline."""
-    with transaction.atomic():
-        game = Game.objects.select_for_update().get(pk=game_id)
-        due, deadline = game.next_reminder, game.deadline
-        if game.is_over or due is None or deadline is None or due > now:
-            return
-        game.next_reminder = reminder_due(deadline, game.turn_began, play.REMINDER_HOURS, now)
-        game.save(update_fields=["next_reminder"])
-        if deadline <= now:
-            return
-        passed = [h for h in play.REMINDER_HOURS if deadline - timedelta(hours=h) <= now]
-        seat = Seat.objects.select_related("player").get(game=game, colour=game.turn)
-        ply = game.plies + 1
-        key = f"reminder:g{game.pk}:p{ply}:{min(passed)}h"
-        if game.outage_id:
-            key += f":o{game.outage_id}"
-        if not Notice.objects.filter(player=seat.player, key=key).exists():
-            notices.tell(seat.player, Kind.REMINDER, key, now=now, game=game, ply=ply)
 
 
 # --- engine moves ---------------------------------------------------------------------------
@@ -168,8 +142,10 @@ def play_fallback(game: Game, now: datetime) -> None:
 
 
 def clean_up(now: datetime) -> None:
-    """Close what has expired, remove guests and sign-ups that came to nothing."""
+    """Close what has expired, remove guests and sign-ups that came to nothing; give the months'
+    away time."""
     challenges.expire(now)
+    away_hours.credit_months(now)
     User.objects.never_confirmed(now).filter(seats__isnull=True).delete()
     _each(_remove_guest, list(User.objects.idle_guests(now).values_list("pk", flat=True)), now)
 

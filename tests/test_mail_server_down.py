@@ -97,7 +97,7 @@ def test_mails_wait_and_nothing_else_does(
     hurt(post_office)
     # The quicker of two: what waited for the server would make both slow.
     assert min(sign_up(site, "carol"), sign_up(site, "cora")) < at_once(usual)
-    alice, bob = world.person("alice"), world.person("bob")
+    alice, bob = world.person("alice", away=False), world.person("bob")
     game = world.running(alice, bob)
     visitor = site.visitor(alice)
     fields = {"ply": 1, "card": "crab", "from": "b1", "to": "b2"}

@@ -25,12 +25,12 @@ TIGER = {"ply": "1", "card": "tiger", "from": "b1", "to": "b3"}
 
 @pytest.fixture
 def alice() -> User:
-    return world.person("alice")
+    return world.person("alice", away=False)
 
 
 @pytest.fixture
 def bob() -> User:
-    return world.person("bob")
+    return world.person("bob", away=False)
 
 
 @pytest.fixture

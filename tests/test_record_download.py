@@ -20,12 +20,12 @@ NOW = datetime(2026, 12, 1, 23, 30, tzinfo=UTC)
 
 @pytest.fixture
 def alice() -> User:
-    return world.person("alice")
+    return world.person("alice", away=False)
 
 
 @pytest.fixture
 def bob() -> User:
-    return world.person("bob")
+    return world.person("bob", away=False)
 
 
 def download(client: Client, game: Game) -> str:

@@ -21,12 +21,12 @@ OPENING = ("crab:a1a2", "crane:b5b4", "tiger:c1c3")
 
 @pytest.fixture
 def alice() -> User:
-    return person("alice")
+    return person("alice", away=False)
 
 
 @pytest.fixture
 def bob() -> User:
-    return person("bob")
+    return person("bob", away=False)
 
 
 @pytest.fixture

@@ -47,12 +47,17 @@ Row = TypeVar("Row", bound=Model)
 # --- players --------------------------------------------------------------------------------
 
 
-def person(name: str, *, password: str | None = None, confirmed: bool = True) -> User:
+def person(
+    name: str, *, password: str | None = None, confirmed: bool = True, away: bool = True
+) -> User:
     """Somebody with an account at <name>@example.org; without a password only force_login works.
 
-    Hashing one costs a tenth of a second: give PASSWORD where the test types it.
+    Hashing one costs a tenth of a second: give PASSWORD where the test types it. With away=False
+    no away time is used: where the clock runs out, the flag falls.
     """
-    user: User = User.objects.create_user(name, f"{name.lower()}@example.org", password)
+    user: User = User.objects.create_user(
+        name, f"{name.lower()}@example.org", password, away_on=away
+    )
     EmailAddress.objects.create(user=user, email=user.email, verified=confirmed, primary=True)
     return user
 
