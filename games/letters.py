@@ -2,38 +2,58 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
+from django.db.models import F
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone, translation
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import User
-from games.models import Challenge, Game, Kind, Notice
-from games.onitama.cards import CARDS, Colour
-from games.onitama.position import SIZE, Position
+from games import away, characters
+from games.models import Challenge, Game, Kind, Notice, Ply, Seat
+from games.onitama.cards import Colour
+from games.onitama.position import Move, Position, parse_move
+from games.wording import card_name, span
 
-_CHARACTERS = {"0": ".", "1": "b", "2": "B", "3": "r", "4": "R"}
+# Longer lists end with an address where the rest is; a mail of 100 kB is cut by some readers.
+SHOWN = 20
+# So many games lost on time without a visit, and nobody can begin another with the player.
+MOST_MISSED = 2
+# Plain text is wrapped here (RFC 5322 asks for 78 at most); long words and addresses stay whole.
+WIDTH = 76
 
 
 def letter(notice: Notice, address: str, token: str) -> EmailMultiAlternatives:
     """The mail, in the reader's language and zone, with its List and thread headers.
 
-    `token` is that of the one-click unsubscribe (RFC 8058), for this player and kind.
+    `token` is that of the one-click unsubscribe (RFC 8058), for this player and kind; a test,
+    which the player asked for, has none. No query for a game whose `sides` and `tokens` were
+    read before, unless the mail is about more than that game.
     """
-    with translation.override(settings.LANGUAGE_CODE), timezone.override(notice.player.zone):
-        context = _context(notice) | {"unsubscribe": link("unsubscribe", token)}
-        context["said"] = _said(notice, context)
+    player = notice.player
+    with translation.override(_language(player)), timezone.override(player.zone):
+        unsubscribe = "" if notice.kind == Notice.TEST else link("unsubscribe", token)
+        context = _context(notice)
+        context |= {"subject": _subject(notice, context), "unsubscribe": unsubscribe}
+        context |= {"said": _said(notice, context), "more": _more(notice, context)}
         message = EmailMultiAlternatives(
-            subject=_subject(notice),
-            body=render_to_string("mail/letter.txt", context),
+            subject=context["subject"],
+            body=_tidy(render_to_string("mail/letter.txt", context)),
             to=[address],
-            headers=_headers(notice, context["unsubscribe"]),
+            headers=_headers(notice, unsubscribe),
         )
         message.attach_alternative(render_to_string("mail/letter.html", context), "text/html")
     return message
@@ -48,12 +68,48 @@ def _said(notice: Notice, context: dict[str, Any]) -> str:
     return render_to_string(f"mail/{notice.kind}.txt", context).strip()
 
 
+def _more(notice: Notice, context: dict[str, Any]) -> str:
+    """What a mail says beside that, in paragraphs."""
+    return render_to_string("mail/_more.txt", context | _more_context(notice)).strip()
+
+
 def link(name: str, *args: object) -> str:
     """An absolute address of ours, from SITE_URL and never from a request."""
     return settings.SITE_URL + reverse(name, args=args)
 
 
-def _subject(notice: Notice) -> str:
+def read_records(games: Iterable[Game]) -> None:
+    """The `tokens` of all these games in one query."""
+    by_game: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    games = list(games)
+    plies = Ply.objects.filter(game__in=games).values_list("game", "number", "action")
+    for pk, number, action in plies:
+        by_game[pk].append((number, action))
+    for game in games:
+        game.tokens = [action for n, action in sorted(by_game[game.pk]) if n <= game.plies]
+
+
+def _language(player: User) -> str:
+    """The player's, as long as the site speaks it."""
+    spoken = {code for code, _name in settings.LANGUAGES}
+    return player.language if player.language in spoken else settings.LANGUAGE_CODE
+
+
+def _tidy(text: str) -> str:
+    """No line longer than it should be, nowhere more than one empty line."""
+    lines = (line.rstrip() for line in text.strip().splitlines())
+    wrapped = (_wrapped(line) if len(line) > WIDTH else line for line in lines)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(wrapped)) + "\n"
+
+
+def _wrapped(line: str) -> str:
+    return textwrap.fill(line, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+# --- the head -------------------------------------------------------------------------------
+
+
+def _subject(notice: Notice, context: dict[str, Any]) -> str:
     # One subject for each game and challenge, so that its mails are one thread.
     if notice.game is not None:
         opponent = _opponent(notice.game, notice.player)
@@ -66,13 +122,27 @@ def _subject(notice: Notice) -> str:
             "challenger": notice.challenge.challenger.username,
             "challenged": notice.challenge.challenged.username,
         }
+    if notice.kind == Kind.DIGEST:
+        return _digest_subject(context["count"])
+    if notice.kind == Notice.TEST:
+        return _("Onitama: this is how mails from us look")
     return _("Onitama: the site was away, your games have more time")
 
 
+def _digest_subject(count: int) -> str:
+    if not count:
+        return _("Onitama: what waits for you")
+    return ngettext(
+        "Onitama: %(n)d game waits for you", "Onitama: %(n)d games wait for you", count
+    ) % {"n": count}
+
+
 def _headers(notice: Notice, unsubscribe: str) -> dict[str, str]:
+    headers = {"Auto-Submitted": "auto-generated"}
+    if not unsubscribe:
+        return headers
     host = urlsplit(settings.SITE_URL).hostname or "localhost"
-    headers = {
-        "Auto-Submitted": "auto-generated",
+    headers |= {
         "List-Id": f"Onitama games <games.{host}>",
         "List-Unsubscribe": f"<{unsubscribe}>",
     }
@@ -87,77 +157,281 @@ def _headers(notice: Notice, unsubscribe: str) -> dict[str, str]:
     return headers
 
 
-def _opponent(game: Game, player: User) -> User:
-    return next(seat.player for seat in game.sides if seat.player_id != player.pk)
+# --- what is in it --------------------------------------------------------------------------
 
 
 def _context(notice: Notice) -> dict[str, Any]:
+    player, now = notice.player, timezone.now()
     context: dict[str, Any] = {
         "notice": notice,
-        "player": notice.player,
-        "zone_name": str(notice.player.zone),
+        "player": player,
         "preferences": link("preferences"),
         "link": link("your_turn"),
     }
     if notice.challenge is not None:
         context |= _challenge_context(notice.challenge, notice)
     if notice.game is not None:
-        context |= _game_context(notice.game, notice)
-    if notice.kind == Kind.REMINDER:
-        context["hours"] = int(notice.key.split(":")[3].removesuffix("h"))
+        context |= _game_context(notice.game, notice, now)
+    match notice.kind:
+        case Kind.DIGEST:
+            context |= _digest_context(player, now)
+        case Kind.OUTAGE:
+            context |= _outage_context(notice, now)
+        case Notice.TEST:
+            context |= {"now": moment(now), "it": _sample(player, now)}
     return context
 
 
 def _challenge_context(challenge: Challenge, notice: Notice) -> dict[str, Any]:
+    sent = challenge.challenger_id == notice.player.pk
     return {
         "challenge": challenge,
         "event": notice.key.rsplit(":", 1)[1],
+        "sent": sent,
+        "other": challenge.challenged if sent else challenge.challenger,
+        "expires": moment(challenge.expires),
         "link": link("challenge", challenge.pk),
     }
 
 
-def _game_context(game: Game, notice: Notice) -> dict[str, Any]:
-    seat = game.seat_of(notice.player.pk)
-    colour = Colour(seat.colour) if seat else Colour.BLUE
-    position = game.current
-    last = game.told.values_list("action", flat=True).last()
+def _game_context(game: Game, notice: Notice, now: datetime) -> dict[str, Any]:
+    it = Shown.of(game, notice.player, now)
     return {
         "game": game,
-        "seat": seat,
-        "opponent": _opponent(game, notice.player),
-        "link": link("game", game.pk),
-        "board": board_text(position, colour),
-        "rows": board_rows(position, colour),
-        "mine": _cards(position.hand(colour)),
-        "theirs": _cards(position.hand(colour.other)),
-        "side_card": _cards((position.side_card,)),
-        "last": last,
-        "deadline": game.deadline,
-        "deadline_utc": _utc(game.deadline),
+        "it": it,
+        "seat": it.seat,
+        "opponent": it.opponent,
+        "link": it.link,
+        # A reminder of the hours that are left before the deadline, or of those of away time.
+        "of_away": ":away" in notice.key,
+        "mine": _awaited(game, notice.ply) == it.colour,
+        "away_left": away.left(game.seat(game.turn), now),
     }
 
 
-def _utc(moment: datetime | None) -> datetime | None:
-    return moment.astimezone(UTC) if moment else None
+def _awaited(game: Game, ply: int | None) -> Colour:
+    """Whose ply that is; without one, the colour to move."""
+    if ply is None:
+        return Colour(game.turn)
+    first = Colour(game.first)
+    return first if ply % 2 else first.other
 
 
-def _cards(names: tuple[str, ...]) -> str:
-    return ", ".join(name.replace("_", " ").capitalize() for name in names if name in CARDS)
+def _digest_context(player: User, now: datetime) -> dict[str, Any]:
+    mine = Seat.objects.to_move(player.pk)
+    games = Game.objects.running().filter(pk__in=mine.values("game")).with_seats()
+    first = F("deadline").asc(nulls_last=True)
+    shown = list(games.order_by(first, "turn_began")[:SHOWN])
+    read_records(shown)
+    count = mine.count() if len(shown) == SHOWN else len(shown)
+    asked = Challenge.objects.filter(
+        challenged=player, status=Challenge.Status.OPEN, expires__gt=now
+    )
+    return {
+        "count": count,
+        "games": [Shown.of(game, player, now) for game in shown],
+        "unshown": count - len(shown),
+        "challenges": [
+            (row, moment(row.expires), link("challenge", row.pk))
+            for row in asked.select_related("challenger").order_by("expires")[:SHOWN]
+        ],
+        "waiting": player.seats.filter(result="").count() - count,
+    }
 
 
-def board_rows(position: Position, colour: Colour) -> list[tuple[str, str]]:
-    """(rank, its five pieces as characters) from the top, the reader's own side at the bottom."""
-    ranks = [
-        (str(rank + 1), position.board[rank * SIZE : rank * SIZE + SIZE]) for rank in range(SIZE)
-    ]
-    if colour is Colour.BLUE:
-        ranks.reverse()
-    else:
-        ranks = [(rank, pieces[::-1]) for rank, pieces in ranks]
-    return [(rank, "".join(_CHARACTERS[p] for p in pieces)) for rank, pieces in ranks]
+def _outage_context(notice: Notice, now: datetime) -> dict[str, Any]:
+    """The games whose deadline the outage moved, as far as it still runs."""
+    outage = int(notice.key.removeprefix("outage:o"))
+    games = Game.objects.running().filter(outage=outage, seats__player=notice.player)
+    shown = list(games.with_seats().order_by("deadline")[:SHOWN])
+    read_records(shown)
+    return {"games": [Shown.of(game, notice.player, now) for game in shown]}
 
 
-def board_text(position: Position, colour: Colour) -> str:
-    files = "abcde" if colour is Colour.BLUE else "edcba"
-    lines = [f"{rank}  {' '.join(pieces)}" for rank, pieces in board_rows(position, colour)]
-    return "\n".join([*lines, "   " + " ".join(files)])
+def _sample(player: User, now: datetime) -> Shown:
+    """A game that is none, so that a test shows how boards look in the reader's program."""
+    start = Position.start(("tiger", "crab", "mantis", "crane", "ox"))
+    position = start.play(parse_move("crab:b1b2"))
+    game = Game(
+        pk=0,
+        first=start.turn,
+        cards=",".join(start.cards),
+        position=str(position),
+        turn=position.turn,
+        plies=1,
+        deadline=now + timedelta(days=3),
+    )
+    other = User(pk=0, username=_("your opponent"))
+    game.sides = [Seat(player=other, colour="b"), Seat(player=player, colour="r")]
+    game.tokens = ["crab:b1b2"]
+    return Shown.of(game, player, now)
+
+
+# --- what is said further -------------------------------------------------------------------
+
+
+def _more_context(notice: Notice) -> dict[str, Any]:
+    player, game, now = notice.player, notice.game, timezone.now()
+    if game is None:
+        return {}
+    match notice.kind:
+        case Kind.TURN if player.mail_mode == User.MailMode.UNTIL_BACK:
+            return {"until_back": Seat.objects.to_move(player.pk).count()}
+        case Kind.OVER if game.termination == Game.Termination.TIME:
+            return {"missed": Seat.objects.missed(player).count() >= MOST_MISSED}
+        case Kind.REMINDER | Kind.AWAY:
+            mover = game.seat(game.turn)
+            last = game.deadline and game.deadline + away.left(mover, now) * away.HOUR
+            return {
+                "held": away.held(mover.player, now),
+                "last_moment": last and moment(last),
+                "until": away.until(mover.player, now),
+                "away": link("preferences"),
+            }
+    return {}
+
+
+# --- a game in a mail -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A square of the HTML board; letters tell the pieces apart, colours and shapes only help."""
+
+    character: str
+    # "blue" or "red"; empty on an empty square.
+    side: str
+    master: bool
+    # The last ply began or ended here.
+    played: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a mail shows of one game to one player."""
+
+    game: Game
+    seat: Seat | None
+    opponent: User
+    colour: Colour
+    position: Position
+    # The last ply in words and as its token; empty before the first.
+    last: str
+    token: str
+    deadline: str
+    left: str
+    link: str
+
+    @classmethod
+    def of(cls, game: Game, player: User, now: datetime) -> Shown:
+        seat = game.seat_of(player.pk)
+        return cls(
+            game=game,
+            seat=seat,
+            opponent=_opponent(game, player),
+            colour=Colour(seat.colour) if seat else Colour.BLUE,
+            position=game.current,
+            last=_last_ply(game),
+            token=game.tokens[-1] if game.tokens else "",
+            deadline=moment(game.deadline) if game.deadline else "",
+            left=_left(game.deadline, now) if game.deadline else "",
+            link=link("game", game.pk),
+        )
+
+    @property
+    def to_move(self) -> bool:
+        return not self.game.is_over and self.game.turn == self.colour
+
+    @property
+    def offered(self) -> bool:
+        return self.game.draw_offer == self.colour.other
+
+    @property
+    def board(self) -> str:
+        return characters.board(self.position, self.colour)
+
+    @property
+    def files(self) -> str:
+        return characters.files(self.colour)
+
+    @property
+    def mine(self) -> str:
+        return ", ".join(map(card_name, self.position.hand(self.colour)))
+
+    @property
+    def theirs(self) -> str:
+        return ", ".join(map(card_name, self.position.hand(self.colour.other)))
+
+    @property
+    def side_card(self) -> str:
+        return card_name(self.position.side_card)
+
+    @property
+    def cards(self) -> str:
+        """All five in characters: my hand, the side card, the other hand turned towards me."""
+        return characters.side_by_side(self._cards())
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """The same five, each with its name."""
+        return [
+            (card_name(name), "\n".join(characters.card(name, turned=turned)))
+            for name, turned in self._cards()
+        ]
+
+    def _cards(self) -> list[tuple[str, bool]]:
+        mine, theirs = self.position.hand(self.colour), self.position.hand(self.colour.other)
+        near = [(name, False) for name in (*mine, self.position.side_card)]
+        return near + [(name, True) for name in theirs]
+
+    @property
+    def rows(self) -> list[tuple[int, list[Cell]]]:
+        action = parse_move(self.token) if self.token else None
+        played = {action.origin, action.target} if isinstance(action, Move) else set()
+        return [
+            (rank + 1, [_cell(self.position.board, square, played) for square in squares])
+            for rank, squares in characters.squares(self.colour)
+        ]
+
+
+def _cell(board: str, square: int, played: set[int]) -> Cell:
+    digit = board[square]
+    side = "" if digit == "0" else "blue" if digit in "12" else "red"
+    return Cell(characters.piece(board, square), side, digit in "24", square in played)
+
+
+def _opponent(game: Game, player: User) -> User:
+    return next(seat.player for seat in game.sides if seat.player_id != player.pk)
+
+
+def _last_ply(game: Game) -> str:
+    if not game.tokens:
+        return ""
+    *before, last = map(parse_move, game.tokens)
+    position = game.start
+    for action in before:
+        position = position.after(action)
+    return characters.ply(position, last)
+
+
+def _left(deadline: datetime, now: datetime) -> str:
+    """Never wrapped between a number and its unit."""
+    return span(max(deadline - now, timedelta())).replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def moment(at: datetime) -> str:
+    """`Thursday 3 December 2026, 17:30 (Europe/Zagreb, UTC+01:00), that is 2026-12-03 16:30 UTC`.
+
+    The zone's distance from UTC is that of the moment itself, which another season may change.
+    """
+    local, utc = timezone.localtime(at), at.astimezone(UTC)
+    zone = timezone.get_current_timezone_name()
+    said = date_format(local, _("l j F Y, H:i"))
+    if zone == "UTC":
+        return f"{said} UTC"
+    return _("%(local)s (%(zone)s, UTC%(distance)s), that is %(utc)s UTC") % {
+        "local": said,
+        "zone": zone,
+        "distance": local.isoformat()[-6:],
+        "utc": f"{utc:%Y-%m-%d %H:%M}",
+    }

@@ -24,7 +24,7 @@ FLOORS: list[set[str]] = [
     {"games.guests", "games.push", "games.push_service"},
     {"games.challenge_forms", "games.forms", "games.preference_forms", "games.push_forms"},
     {"games.away", "games.letters", "games.models"},
-    {"games.wording"},
+    {"games.characters", "games.wording"},
     {"accounts"},
     {"games.engine"},
     {"games.clock", "games.onitama"},
