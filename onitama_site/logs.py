@@ -1,8 +1,19 @@
-"""What the log says of a request that was refused."""
+"""What the log says of a request that was refused, and what no line of it may say."""
 
 from __future__ import annotations
 
 import logging
+import re
+
+# Addresses that are keys: of feeds and mails, and those that open an account.
+_KEYS = re.compile(r"(/(?:feeds|unsubscribe|confirm-email|reset/key)/)[^/?\s'\"]+")
+
+
+class KeylessFormatter(logging.Formatter):
+    """Leaves the keys out of the addresses in a line, and in its traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return _KEYS.sub(r"\1***", super().format(record))
 
 
 def one_line(record: logging.LogRecord) -> bool:

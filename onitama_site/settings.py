@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
 from onitama_site import environment as env
-from onitama_site.logs import one_line
+from onitama_site.logs import KeylessFormatter, one_line
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.data_directory(BASE_DIR)
@@ -305,7 +305,11 @@ CELERY_BEAT_SCHEDULE = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": lambda: KeylessFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        }
+    },
     "filters": {"one_line": {"()": lambda: one_line}},
     "handlers": {
         "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["one_line"]}

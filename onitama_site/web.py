@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from onitama_site.logs import KeylessFormatter
 from onitama_site.tied import die_with
 
 wsgi_app = "onitama_site.wsgi"
@@ -18,6 +19,15 @@ loglevel = "warning"
 # Whether a proxy is to be believed is decided in one place, by TRUSTED_PROXY_COUNT.
 forwarded_allow_ips = ""
 secure_scheme_headers: dict[str, str] = {}
+
+
+def on_starting(server: Any) -> None:
+    """What gunicorn itself says of a request keeps keys to itself, too."""
+    for handler in server.log.error_log.handlers:
+        handler.setFormatter(KeylessFormatter(server.log.error_fmt, server.log.datefmt))
+
+
+on_reload = on_starting
 
 
 def post_fork(server: Any, worker: Any) -> None:
