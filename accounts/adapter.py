@@ -75,7 +75,11 @@ class AccountAdapter(DefaultAccountAdapter):
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
         try:
             with transaction.atomic():
-                return super().confirm_email(request, email_address)
+                done = super().confirm_email(request, email_address)
+                if done:
+                    # Whatever the old address refused, or this one before.
+                    User.objects.filter(pk=email_address.user_id).update(bounces=0)
+                return done
         except IntegrityError:
             # Two accounts confirmed one address at once; the database let the first through.
             template = "account/messages/email_confirmation_failed.txt"

@@ -12,14 +12,15 @@ import smtplib
 import ssl
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime, timedelta
 from email import charset
 from email.generator import BytesGenerator
 from email.utils import parseaddr
 from io import BytesIO
+from select import select
 from urllib.parse import urlsplit
 
 from allauth.account.models import EmailAddress
@@ -28,15 +29,20 @@ from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 from django.core.mail.message import sanitize_address
 from django.db import IntegrityError, transaction
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from accounts.models import GIVE_UP_AFTER, Mail, User
+from accounts.models import GIVE_UP_AFTER, MOST_BOUNCES, Mail, User
 from accounts.nudge import nudge
 
 logger = logging.getLogger(__name__)
 
 SEND_MAILS = "accounts.send_mails"
 REMOVED_AFTER = timedelta(days=30)
+# Seconds for which a connection to the mail server is trusted without being asked.
+MOMENT = 2.0
+
+Marks = Callable[[datetime], None]
 
 # Seven bits all the way: no server on the road has to support anything.
 _UTF8 = charset.Charset("utf-8")
@@ -59,10 +65,22 @@ class Unreachable(Delayed):
     """There is no server to talk to, so no other mail goes either."""
 
 
+def confirmed(players: Iterable[User]) -> dict[int, str]:
+    """By the players' keys, the address that each has confirmed, of those who have."""
+    rows = EmailAddress.objects.filter(user__in=players, verified=True)
+    # The primary one last, which then is the one that stays.
+    return dict(rows.order_by("primary", "-pk").values_list("user", "email"))
+
+
 def address(player: User) -> str:
-    """Where mails about games go: the confirmed address, or empty."""
-    rows = EmailAddress.objects.filter(user=player, verified=True).order_by("-primary", "pk")
-    return rows.values_list("email", flat=True).first() or ""
+    """Where mails about games go: the confirmed address, or empty; so too once it refused
+    MOST_BOUNCES mails in a row."""
+    return "" if refuses(player) else confirmed([player]).get(player.pk, "")
+
+
+def refuses(player: User) -> bool:
+    """Whether the player's address refused so many mails that no more are sent there."""
+    return player.bounces >= MOST_BOUNCES
 
 
 # --- writing --------------------------------------------------------------------------------
@@ -73,30 +91,53 @@ def write(message: EmailMessage, *, key: str, next_try: datetime | None) -> Mail
 
     Without `next_try` whoever wrote the row says when it is sent.
     """
+    row = draft(message, key=key, now=timezone.now())
+    row.next_try = next_try
+    return _save(row)
+
+
+def write_all(drafts: Sequence[Mail]) -> list[Mail]:
+    """Their rows, as write() gives them."""
+    try:
+        with transaction.atomic():
+            return Mail.objects.bulk_create(drafts)
+    except IntegrityError:
+        return [_save(row) for row in drafts]
+
+
+def draft(message: EmailMessage, *, key: str, now: datetime) -> Mail:
+    """The row of a message to one recipient, not saved yet."""
     [recipient] = message.recipients()
-    return _write(message, recipient, key, next_try)
+    return _draft(message, recipient, key, now)
 
 
-def _write(message: EmailMessage, recipient: str, key: str, next_try: datetime | None) -> Mail:
-    now = timezone.now()
+def _draft(message: EmailMessage, recipient: str, key: str, now: datetime) -> Mail:
     # The time too: a site set up anew counts from one again, and mailboxes drop what they know.
     name = hashlib.sha256(f"{key} {now.isoformat()}".encode()).hexdigest()[:32]
     message.encoding = message.encoding or _UTF8
     message.extra_headers.setdefault("Auto-Submitted", "auto-generated")
     message.extra_headers["Message-ID"] = f"<{name}@{_host()}>"
-    row = Mail(
+    return Mail(
         key=key,
-        recipient=sanitize_address(recipient, "utf-8"),
+        recipient=on_the_wire(recipient),
         subject=str(message.subject)[:200],
         message=_wire(message),
         created=now,
-        next_try=next_try,
     )
+
+
+def on_the_wire(address: str) -> str:
+    """An address as mail servers take it: its domain in ASCII."""
+    return sanitize_address(address, "utf-8")
+
+
+def _save(row: Mail) -> Mail:
+    row.pk = None
     try:
         with transaction.atomic():
             row.save(force_insert=True)
     except IntegrityError:
-        return Mail.objects.get(key=key)
+        return Mail.objects.get(key=row.key)
     return row
 
 
@@ -112,7 +153,10 @@ class RowBackend(BaseEmailBackend):
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         for message in email_messages:
             for recipient in message.recipients():
-                _write(message, recipient, f"account:{uuid.uuid4().hex}", timezone.now())
+                now = timezone.now()
+                row = _draft(message, recipient, f"account:{uuid.uuid4().hex}", now)
+                row.next_try = now
+                _save(row)
         nudge(SEND_MAILS)
         return len(email_messages)
 
@@ -159,24 +203,50 @@ def _try(row: Mail) -> bool:
     return True
 
 
-def send(mail: Mail, *, now: datetime) -> None:
+def send(mail: Mail, *, now: datetime, bounced: bool = True, then: Marks | None = None) -> None:
     """Send the row and mark it sent, or raise Refused (the row is marked) or Delayed (it isn't).
 
-    Without a mail server, /mailbox/ is where the mail arrives.
+    `bounced`: whether the address may have refused mails before. `then` is called in the
+    transaction that marks. Without a mail server, /mailbox/ is where mails arrive.
     """
-    if mail.sent:
-        return
     if mail.failed:
         raise Refused(mail.error)
+    if not mail.sent:
+        _hand_over(mail, now)
+    with transaction.atomic():
+        if not mail.sent:
+            mail.mark_sent(now)
+        if bounced:
+            _holder(mail.recipient).filter(bounces__gt=0).update(bounces=0)
+        if then:
+            then(now)
+
+
+def _hand_over(mail: Mail, now: datetime) -> None:
     if settings.EMAIL_URL:
         try:
             _deliver(mail)
         except Refused as refusal:
-            mail.mark_refused(now, str(refusal))
+            with transaction.atomic():
+                mail.mark_refused(now, str(refusal))
+                holder = _holder(mail.recipient).filter(bounces__lt=MOST_BOUNCES)
+                holder.update(bounces=F("bounces") + 1)
             raise
     elif not settings.MAILBOX:
         raise Unreachable("no mail server is set: EMAIL_URL")
-    mail.mark_sent(now)
+
+
+def _holder(recipient: str) -> QuerySet[User]:
+    """Whose confirmed address it is, as on_the_wire() gives it."""
+    name, _at, domain = recipient.lower().rpartition("@")
+    spelt = {domain}
+    with suppress(UnicodeError):
+        spelt.add(domain.encode().decode("idna"))
+    holders: QuerySet[User] = User.objects.filter(
+        emailaddress__email__in=[f"{name}@{domain}" for domain in spelt],
+        emailaddress__verified=True,
+    )
+    return holders
 
 
 def _deliver(mail: Mail) -> None:
@@ -205,12 +275,28 @@ class Postman:
 
     def __init__(self) -> None:
         self._smtp: smtplib.SMTP | None = None
+        self._used = 0.0
 
     def deliver(self, mail: Mail) -> None:
+        used = self._smtp
         smtp = self._connected()
+        try:
+            self._hand_over(smtp, mail)
+        except smtplib.SMTPSenderRefused as refusal:
+            self._drop()
+            if smtp is not used:
+                raise Delayed(_said(refusal)) from refusal
+            # The server has taken so many over this connection: there may be another.
+            self.deliver(mail)
+        else:
+            self._used = time.monotonic()
+
+    def _hand_over(self, smtp: smtplib.SMTP, mail: Mail) -> None:
         sender = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
         try:
             smtp.sendmail(sender, [mail.recipient], bytes(mail.message))
+        except smtplib.SMTPSenderRefused:
+            raise
         except smtplib.SMTPRecipientsRefused as refusal:
             self._answered(*refusal.recipients[mail.recipient])
         except smtplib.SMTPDataError as refusal:
@@ -246,12 +332,14 @@ class Postman:
                 raise Unreachable(_said(error)) from error
         return self._smtp
 
-    @staticmethod
-    def _alive(smtp: smtplib.SMTP) -> bool:
-        """Servers end a connection after so many mails or seconds; ask before relying on it."""
+    def _alive(self, smtp: smtplib.SMTP) -> bool:
+        """Servers end a connection after so many mails or seconds: one used a moment ago lives
+        unless it says something unasked; else ask before relying on it."""
         try:
+            if time.monotonic() - self._used < MOMENT:
+                return smtp.sock is not None and not select([smtp.sock], [], [], 0)[0]
             return bool(smtp.noop()[0] == 250)
-        except OSError:
+        except (OSError, ValueError):
             return False
 
     def _drop(self) -> None:

@@ -92,7 +92,9 @@ def is_navigation(request: HttpRequest) -> bool:
 
 def _note_navigation(user: User, now: datetime) -> None:
     last = user.last_navigation
-    if last is None or now - last >= NAVIGATION_KEPT_TO:
+    # To the minute; yet whoever comes back from a mail must be seen to.
+    back = last is not None and user.turn_mailed is not None and user.turn_mailed > last
+    if last is None or back or now - last >= NAVIGATION_KEPT_TO:
         user.last_navigation = now
         User.objects.filter(pk=user.pk).update(last_navigation=now)
 

@@ -274,6 +274,14 @@ class Message(models.Model):
         wait = max(timedelta(minutes=usual), at_least)
         self._mark_unless_taken(next_try=now + wait, error=_one_line(error))
 
+    def mark_dropped(self, why: str) -> None:
+        """It need not go any more."""
+        self._mark_unless_taken(next_try=None, error=_one_line(why))
+
+    def put_off(self, until: datetime) -> None:
+        """It is due again then, and this was no try."""
+        self._mark_unless_taken(next_try=until, tries=self.tries - 1)
+
     def _mark_unless_taken(self, **fields: Any) -> None:
         """A worker whose lease ran out must not undo what the next one wrote."""
         mine = Q(pk=self.pk, tries=self.tries, sent=None, failed=None)

@@ -1,29 +1,24 @@
-"""What players are to be told: written with the event, looked at again before it goes out."""
+"""What players are to be told: written with the event, withdrawn when it is no longer so."""
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
-from django.utils import timezone
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
 
-from accounts import mail
-from accounts.models import Mail, User
-from games.letters import letter
-from games.models import Challenge, Delivery, Game, Kind, Notice, Subscription
-
-logger = logging.getLogger(__name__)
+from accounts.models import User
+from games import push
+from games.models import Challenge, Delivery, Game, Kind, Notice, PushDevice, Subscription
 
 # Product rules: how long a turn waits before it is mailed to somebody who may be looking.
 WAIT_AGAINST_COMPUTER = timedelta(minutes=10)
 WAIT_WHILE_HERE = timedelta(minutes=2)
 COUNTS_AS_HERE = timedelta(minutes=5)
 BETWEEN_TESTS = timedelta(minutes=1)
+REMOVED_AFTER = timedelta(days=90)
 
 # Of kinds of notice: whether they are wanted on site, by mail, by push.
 Ways = Mapping[str, tuple[bool, bool, bool]]
@@ -44,7 +39,7 @@ def tell(
     ply: int | None = None,
     wait: timedelta = timedelta(),
 ) -> None:
-    """Write a notice, and its mail for people; the computer is told nothing.
+    """Write a notice, its mail for people, its pushes; the computer is told nothing.
 
     Twice the same key is an IntegrityError: the caller holds the lock that rules it out.
     """
@@ -62,6 +57,21 @@ def tell(
     )
     if player.is_person:
         Delivery.objects.create(notice=notice, created=now, next_try=notice.not_before)
+    if push.configured():
+        _write_pushes(notice)
+
+
+def _write_pushes(notice: Notice) -> None:
+    Delivery.objects.bulk_create(
+        Delivery(
+            notice=notice,
+            channel=Delivery.Channel.PUSH,
+            device=device,
+            created=notice.created,
+            next_try=notice.not_before,
+        )
+        for device in PushDevice.objects.filter(player=notice.player_id)
+    )
 
 
 def tell_once(player: User, kind: Kind, key: str, *, now: datetime, game: Game | None) -> None:
@@ -97,6 +107,12 @@ def see_challenge(player: User, challenge: Challenge, *, now: datetime) -> None:
 def withdraw(game: Game, kinds: Iterable[Kind], *, now: datetime) -> None:
     """What these notices say of the game is no longer so."""
     _waiting(game).filter(kind__in=kinds).update(withdrawn=now)
+
+
+def withdraw_digests(player: User, *, now: datetime) -> None:
+    """A new one says all that an older one said."""
+    digests = Notice.objects.filter(player=player, kind=Kind.DIGEST)
+    digests.filter(seen__isnull=True, withdrawn__isnull=True).update(withdrawn=now)
 
 
 def _waiting(game: Game) -> QuerySet[Notice]:
@@ -147,10 +163,10 @@ def channels(player: User) -> dict[str, tuple[bool, bool, bool]]:
 def set_channels(player: User, wanted: Ways) -> None:
     """As channels() gives it; kinds that are not named stay as they are."""
     before = channels(player)
-    for kind, (site, mail_, push) in wanted.items():
-        if before[kind] != (site, mail_, push):
-            ways = {"site": site, "mail": mail_, "push": push}
-            Subscription.objects.update_or_create(player=player, kind=kind, defaults=ways)
+    for kind, ways in wanted.items():
+        if before[kind] != ways:
+            said = dict(zip(("site", "mail", "push"), ways, strict=True))
+            Subscription.objects.update_or_create(player=player, kind=kind, defaults=said)
 
 
 def wanted(player: User) -> list[str]:
@@ -186,77 +202,22 @@ def send_test(player: User, channel: str, *, now: datetime) -> None:
         if channel == Delivery.Channel.MAIL:
             Delivery.objects.create(notice=notice, created=now, next_try=now)
         else:
-            Delivery.objects.bulk_create(
-                Delivery(notice=notice, channel=channel, device=device, created=now, next_try=now)
-                for device in player.push_devices.all()
-            )
+            _write_pushes(notice)
+
+
+def remove_old(now: datetime) -> None:
+    """Remove what was seen or withdrawn, with its deliveries, once nobody asks for it any more."""
+    old = Notice.objects.filter(created__lte=now - REMOVED_AFTER)
+    done = old.exclude(seen__isnull=True, withdrawn__isnull=True).values_list("pk", flat=True)
+    while some := list(done[:1000]):
+        Notice.objects.filter(pk__in=some).delete()
 
 
 def last_mail(player: User) -> Delivery | None:
     """The last one that was sent to the player, or failed for good."""
-    tried = Delivery.objects.filter(notice__player=player, channel=Delivery.Channel.MAIL)
-    return tried.filter(Q(sent__isnull=False) | Q(failed__isnull=False)).order_by("-id").first()
-
-
-def deliver_due(*, seconds: float) -> None:
-    """Send what is due, the longest due first, for about so many seconds.
-
-    A server that cannot be reached ends the run: the rest stays due for the next one.
-    """
-    until = time.monotonic() + seconds
-    with mail.connection():
-        while time.monotonic() < until:
-            due = Delivery.objects.filter(next_try__lte=timezone.now()).order_by("next_try", "pk")
-            delivery = due.first()
-            if delivery is None or not _try(delivery):
-                return
-
-
-def _try(delivery: Delivery) -> bool:
-    """One try. Whatever goes wrong goes wrong for this delivery alone; False: no server."""
-    if not delivery.claim(timezone.now(), timedelta(seconds=settings.MAIL_LEASE)):
-        return True
-    try:
-        _deliver(delivery)
-    except mail.Refused as refusal:
-        delivery.mark_refused(timezone.now(), str(refusal))
-    except mail.Unreachable as trouble:
-        logger.warning("no mail server: %s", trouble)
-        delivery.mark_delayed(timezone.now(), str(trouble))
-        return False
-    except mail.Delayed as delay:
-        delivery.mark_delayed(timezone.now(), str(delay))
-    except Exception as error:
-        logger.exception("delivery %s failed", delivery.pk)
-        delivery.mark_delayed(timezone.now(), repr(error))
-    return True
-
-
-def _deliver(delivery: Delivery) -> None:
-    notice = Notice.objects.select_related("player", "game", "challenge").get(pk=delivery.notice_id)
-    key = f"notice:{notice.pk}"
-    reason = _stale(notice, timezone.now())
-    if reason:
-        _drop(delivery, notice, key, reason)
-        return
-    row = Mail.objects.filter(key=key).first() or _write(notice, key)
-    mail.send(row, now=timezone.now())
-    delivery.mark_sent(timezone.now())
-
-
-def _stale(notice: Notice, now: datetime) -> str:
-    """Why this notice need not go out any more; empty when it must."""
-    if notice.withdrawn:
-        return "withdrawn"
-    if notice.seen:
-        return "seen"
-    if not still_true(notice, now):
-        return "no longer true"
-    if not mail.address(notice.player):
-        return "no confirmed address"
-    if not subscription(notice.player, notice.kind).mail:
-        return "not wanted"
-    return ""
+    mails = Delivery.objects.filter(notice__player=player, channel=Delivery.Channel.MAIL)
+    tried = mails.alias(at=Coalesce("sent", "failed")).filter(at__isnull=False)
+    return tried.order_by("-at", "-pk").first()
 
 
 def still_true(notice: Notice, now: datetime) -> bool:
@@ -274,19 +235,3 @@ def still_true(notice: Notice, now: datetime) -> bool:
     if challenge is not None and notice.key.endswith(":received"):
         return challenge.status == Challenge.Status.OPEN and challenge.expires > now
     return True
-
-
-def _drop(delivery: Delivery, notice: Notice, key: str, reason: str) -> None:
-    delivery.next_try, delivery.error = None, reason
-    delivery.save(update_fields=["next_try", "error"])
-    if reason == "no longer true":
-        notice.withdrawn = timezone.now()
-        notice.save(update_fields=["withdrawn"])
-    Mail.objects.filter(key=key, sent__isnull=True).delete()
-
-
-def _write(notice: Notice, key: str) -> Mail:
-    message = letter(
-        notice, mail.address(notice.player), subscription(notice.player, notice.kind).token
-    )
-    return mail.write(message, key=key, next_try=None)

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from accounts.models import User
-from games import away_hours, challenges, notices, play, reminders
+from games import away_hours, challenges, digests, notices, play, reminders
 from games.models import Game, Heartbeat, Kind, Outage, Seat
 from games.onitama.fallback import fallback
 
@@ -30,6 +30,7 @@ def sweep(now: datetime) -> list[int]:
     running = Game.objects.running()
     _each(play.settle, _due(running.filter(deadline__lte=now).order_by("deadline")), now)
     _each(reminders.remind, _due(running.filter(next_reminder__lte=now)), now)
+    _each(digests.write, digests.due(now), now)
     return engine_moves_due(now)
 
 
@@ -145,6 +146,7 @@ def clean_up(now: datetime) -> None:
     """Close what has expired, remove guests and sign-ups that came to nothing; give the months'
     away time."""
     challenges.expire(now)
+    notices.remove_old(now)
     away_hours.credit_months(now)
     User.objects.never_confirmed(now).filter(seats__isnull=True).delete()
     _each(_remove_guest, list(User.objects.idle_guests(now).values_list("pk", flat=True)), now)

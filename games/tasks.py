@@ -6,7 +6,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from games import engine_room, notices, sweep, waking
+from games import deliveries, engine_room, sweep, waking
 
 
 @shared_task(name=waking.ENGINE_MOVE, time_limit=settings.ENGINE_TIME_LIMIT)
@@ -23,7 +23,7 @@ def sweep_games() -> None:
 # The limit is the lease: while a delivery is somebody's, nobody else has it, dead or alive.
 @shared_task(name=waking.SEND_NOTICES, time_limit=settings.MAIL_LEASE)
 def send_notices() -> None:
-    notices.deliver_due(seconds=settings.MAIL_LEASE / 2)
+    deliveries.deliver_due(seconds=settings.MAIL_LEASE / 2)
 
 
 @shared_task(name="games.clean_up", time_limit=240)

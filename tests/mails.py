@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from email import message_from_bytes, policy
-from email.message import EmailMessage
+from email.message import EmailMessage, Message
 from urllib.parse import urlsplit
 
 from accounts.models import Mail
@@ -39,3 +39,8 @@ def path(message: EmailMessage, containing: str) -> str:
     """The path of the one link that leads there."""
     [link] = links(message, containing)
     return urlsplit(link).path
+
+
+def reparsed(message: Message) -> EmailMessage:
+    """A mail as the tests' server took it, read as parsed() reads the rows."""
+    return message_from_bytes(message.as_bytes(), policy=policy.default)

@@ -19,6 +19,7 @@ FLOORS: list[set[str]] = [
     {"games.engine_room"},
     {
         *("games.archive", "games.away_hours", "games.challenges", "games.notices"),
+        *("games.deliveries", "games.digests"),
         *("games.play", "games.reminders", "games.sweep"),
     },
     {"games.guests", "games.push", "games.push_service"},
@@ -27,7 +28,7 @@ FLOORS: list[set[str]] = [
     {"games.characters", "games.wording"},
     {"accounts"},
     {"games.engine"},
-    {"games.clock", "games.onitama"},
+    {"games.clock", "games.hours", "games.onitama"},
 ]
 
 

@@ -11,7 +11,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from accounts.models import Mail, User
-from games import challenges, notices, play
+from games import challenges, deliveries, notices, play
 from games.clock import PRESETS
 from games.models import Delivery, Game, Kind, Notice, Subscription
 from tests.world import BLUE_BY_STONE, fresh, person, played, running
@@ -43,7 +43,7 @@ def game(alice: User, bob: User) -> Game:
 
 def deliver() -> list[EmailMessage]:
     """Everything due is tried; the mails of games that went out, oldest first."""
-    notices.deliver_due(seconds=10)
+    deliveries.deliver_due(seconds=10)
     rows = Mail.objects.filter(key__startswith="notice:", sent__isnull=False).order_by("pk")
     parsed = [message_from_bytes(bytes(row.message), policy=policy.default) for row in rows]
     return [message for message in parsed if isinstance(message, EmailMessage)]
