@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
@@ -46,13 +47,15 @@ class CacheMiddleware:
 
 class CookieMiddleware:
     """Drops cookies that no browser of ours sends and no database takes (RFC 6265 allows no NUL,
-    but a quoted one is decoded to it)."""
+    but a quoted one is decoded to it), and all where the address says enough: whoever opens that
+    in a browser is nobody, and is not here."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        for name in [name for name, value in request.COOKIES.items() if "\0" in value]:
+        nameless = request.path_info.startswith(settings.NAMELESS_PATHS)
+        for name in [name for name, value in request.COOKIES.items() if nameless or "\0" in value]:
             del request.COOKIES[name]
         return self.get_response(request)
 

@@ -44,7 +44,7 @@ def letter(notice: Notice, address: str, token: str) -> EmailMultiAlternatives:
     read before, unless the mail is about more than that game.
     """
     player = notice.player
-    with translation.override(_language(player)), timezone.override(player.zone):
+    with translation.override(language(player)), timezone.override(player.zone):
         unsubscribe = "" if notice.kind == Notice.TEST else link("unsubscribe", token)
         context = _context(notice)
         context |= {"subject": _subject(notice, context), "unsubscribe": unsubscribe}
@@ -89,7 +89,7 @@ def read_records(games: Iterable[Game]) -> None:
         game.tokens = [action for n, action in sorted(by_game[game.pk]) if n <= game.plies]
 
 
-def _language(player: User) -> str:
+def language(player: User) -> str:
     """The player's, as long as the site speaks it."""
     spoken = {code for code, _name in settings.LANGUAGES}
     return player.language if player.language in spoken else settings.LANGUAGE_CODE

@@ -159,6 +159,8 @@ CACHES = {
     }
 }
 SESSION_COOKIE_AGE = 180 * 24 * 3600
+# Where no cookie is looked at: the address is the key.
+NAMELESS_PATHS = ("/feeds/",)
 
 # --- words, times, files --------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ FLOORS: list[set[str]] = [
     {
         *("games.archive", "games.away_hours", "games.challenges", "games.notices"),
         *("games.deliveries", "games.digests"),
+        *("games.feed_addresses", "games.feeds", "games.ical"),
         *("games.play", "games.reminders", "games.sweep"),
     },
     {"games.guests", "games.push", "games.push_service"},
