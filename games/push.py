@@ -30,7 +30,12 @@ KEPT_AT_MOST, KEPT_AT_LEAST = timedelta(days=1), timedelta(minutes=1)
 LONGEST_BODY = 300
 # One way to read an address, whoever reads it: no user, no blank, no backslash, no fragment.
 _ENDPOINT = re.compile(r"(https?)://([a-z0-9.-]+)(:[0-9]{1,5})?/[!\"$-\[\]-~]*")
-_URGENCY = {Kind.REMINDER: "high", Kind.AWAY: "high", Kind.DIGEST: "low", Kind.OUTAGE: "low"}
+_URGENCY: dict[str, str] = {
+    Kind.REMINDER: "high",
+    Kind.AWAY: "high",
+    Kind.DIGEST: "low",
+    Kind.OUTAGE: "low",
+}
 
 
 class Gone(mail.Refused):
@@ -126,7 +131,7 @@ def send(delivery: Delivery, notice: Notice, *, now: datetime) -> None:
         device,
         _payload(notice),
         ttl=_worth(notice, now),
-        urgency=_URGENCY.get(Kind(notice.kind), "normal"),
+        urgency=_URGENCY.get(notice.kind, "normal"),
         topic=_tag(notice),
         now=now,
     )
@@ -178,6 +183,8 @@ def _title(notice: Notice) -> str:
 
 
 def _body(notice: Notice) -> str:
+    if notice.kind == Notice.TEST:
+        return _("This is a test. What happens in your games will be told here.")
     first = " ".join(said(notice).partition("\n\n")[0].split())
     return first if len(first) <= LONGEST_BODY else first[: LONGEST_BODY - 1] + "…"
 

@@ -15,8 +15,8 @@ from pywebpush import WebPusher, WebPushException
 from accounts import mail
 from games.models import PushDevice
 
-# Seconds: a service that stalls holds up the notices behind this one.
-PATIENCE = urllib3.Timeout(connect=3, read=5)
+# Seconds to be connected, and again to be answered: a service that stalls holds others up.
+PATIENCE = 5.0
 # RFC 8292: at most a day.
 SIGNED_FOR = timedelta(hours=12)
 LONGEST_ANSWER = 500

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections.abc import Iterator
+from hashlib import sha256
 from urllib.parse import quote, urlencode
 
 import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RegexPattern, RoutePattern
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from pytest_django import Settings
 
 from accounts.models import User
 from games import challenges
 from games.clock import PRESETS
-from games.models import Level, Subscription
+from games.models import Feed, Level, Subscription
+from tests.push_service import switch_on
 from tests.world import BLUE_BY_STREAM, against_level, finished, guest, person, running
 
 # The world is built once for a test; its examples leave their traces in it, as visitors do.
-IN_A_WORN_WORLD = settings(
+IN_A_WORN_WORLD = hypothesis_settings(
     max_examples=int(os.environ.get("FUZZ_EXAMPLES", "60")),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -32,6 +37,7 @@ FIELDS = [
     *("username", "login", "email", "password", "password1", "password2", "oldpassword", "next"),
     *("result", "after", "before", "page", "cursor", "q", "o", "action", "_selected_action"),
     *("time_zone", "confirm_moves", "turn", "reminder", "over", "List-Unsubscribe", "key"),
+    *("endpoint", "p256dh", "auth", "offer"),
 ]
 HEADERS = [
     *("HX-Request", "HX-Target", "HX-Trigger", "HX-Current-URL", "HX-Boosted", "HX-Prompt"),
@@ -52,6 +58,7 @@ PLAUSIBLE = [
         "../..",
         "%00",
     ),
+    *("https://fcm.googleapis.com/x", "BBBB"),
     *("\x00", "\ud7ff", "\u202e", "🀄" * 50, "a" * 5000, "'\"><script>", "a@b\r\nBcc: c@d.org"),
 ]
 
@@ -110,8 +117,9 @@ def paths(draw: st.DrawFn, known: dict[str, list[str]]) -> str:
 
 
 @pytest.fixture
-def known() -> dict[str, list[str]]:
+def known(settings: Settings) -> dict[str, list[str]]:
     """Some of everything, and the numbers and words that name it."""
+    switch_on(settings)
     alice, bob = person("alice"), person("bob")
     admin = User.objects.create_superuser("warden", "warden@example.org", "x")
     visitor = guest()
@@ -131,10 +139,14 @@ def known() -> dict[str, list[str]]:
         now=games[0].created,
     )
     token = Subscription.objects.create(player=alice, kind="turn").token
+    feeds = [secrets.token_urlsafe(32) for _ in Feed.Form]
+    for form, secret in zip(Feed.Form, feeds, strict=True):
+        digest = sha256(secret.encode()).hexdigest()
+        Feed.objects.create(player=alice, form=form, token_hash=digest, created=alice.date_joined)
     return {
         "ints": [str(game.pk) for game in games] + [str(row.pk), "1"],
         "strs": ["alice", "random", "guest-0a1b2c3d", "nobody", str(admin.pk)],
-        "token": [token, "x" * 43],
+        "token": [token, *feeds, "x" * 43],
     }
 
 

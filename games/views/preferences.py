@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from accounts import mail
 from accounts.middleware import Request
 from accounts.models import User
-from games import notices
+from games import notices, push
 from games.models import Kind, Subscription
 from games.preference_forms import PreferencesForm
 from games.views.answers import SeeOther, never_stored, reader
@@ -39,6 +39,7 @@ def preferences(request: Request) -> HttpResponse:
         "address": player.is_person and mail.address(player),
         "last_mail": notices.last_mail(player),
         "now": timezone.now(),
+        "push": push.configured(),
     }
     return render(request, "games/preferences.html", context, status=422 if form.errors else 200)
 
