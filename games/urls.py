@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from games.views import archive, challenges, game, lists, pages, preferences, push, replay
+from games.views import archive, challenges, feeds, game, lists, pages, preferences, push, replay
 
 urlpatterns: list[URLPattern] = [
     path("", pages.landing, name="landing"),
@@ -29,6 +29,10 @@ urlpatterns: list[URLPattern] = [
     path("challenges/<int:pk>/withdraw/", challenges.withdraw_challenge, name="withdraw_challenge"),
     path("players/<str:name>/", lists.player, name="player"),
     path("preferences/", preferences.preferences, name="preferences"),
+    path("preferences/feeds/", feeds.feeds, name="feeds"),
+    path("preferences/feeds/<str:form>/remove/", feeds.remove_feed, name="remove_feed"),
+    path("feeds/<slug:token>/turns.atom", feeds.turns, name="feed_turns"),
+    path("feeds/<slug:token>/deadlines.ics", feeds.deadlines, name="feed_deadlines"),
     path("preferences/devices/", push.devices, name="push_devices"),
     path("preferences/devices/add/", push.add_device, name="add_push_device"),
     path("preferences/devices/<int:device>/remove/", push.remove_device, name="remove_push_device"),
