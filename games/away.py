@@ -1,4 +1,4 @@
-"""Who is away: the hours players hold against their clocks, and the day they announced."""
+"""Who is away: by the hours they hold, by the day they announced, or without a word."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from games.models import AwayShift, Game, Seat
 HOUR = timedelta(hours=1)
 # Product rule: the hours that one player may use in one game.
 IN_A_GAME = 7 * 24
+# Product rule: so many games lost on time, and no page opened between or since.
+MISSED = 2
 
 
 def next_month(day: date) -> date:
@@ -49,3 +51,8 @@ def until(player: User, now: datetime) -> date | None:
 def in_use(game: Game) -> bool:
     """Whether the turn that runs has been put off by away time."""
     return AwayShift.objects.filter(game=game, ply=game.plies + 1).exists()
+
+
+def is_absent(player: User) -> bool:
+    """Whether challenges to and from the player wait until they open a page again."""
+    return Seat.objects.missed(player)[:MISSED].count() == MISSED

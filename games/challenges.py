@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from games import notices, play
+from games import away, notices, play
 from games.clock import TimeControl
 from games.models import Challenge, Game, Kind, Level, Notice, Side
 
@@ -176,17 +176,22 @@ def _open(challenge_id: int, now: datetime) -> Challenge:
 def _close(row: Challenge, status: Challenge.Status, now: datetime, *fields: str) -> None:
     row.status = status
     row.save(update_fields=["status", *fields])
-    Notice.objects.filter(
-        challenge=row, key=f"challenge:c{row.pk}:received", seen=None, withdrawn=None
-    ).update(withdrawn=now)
+    keys = (f"challenge:c{row.pk}:{event}" for event in ("received", "waits"))
+    Notice.objects.filter(challenge=row, key__in=keys, seen=None, withdrawn=None).update(
+        withdrawn=now
+    )
 
 
 def accept(challenge_id: int, player: User, *, now: datetime) -> Game:
-    """The challenged player agrees: the cards are dealt and the game begins."""
+    """The challenged player agrees: the cards are dealt and the game begins.
+
+    Raises CannotPlay while either has lost games on time and not come back.
+    """
     with transaction.atomic():
         row = _open(challenge_id, now)
         if row.challenged_id != player.pk:
             raise NotYours
+        _refuse_absent(row)
         blue, red = _seated(row.challenger, row.challenged, row.colour)
         row.game = play.start(
             blue, red, deck=row.deck, control=row.control, private=row.private, now=now
@@ -194,6 +199,21 @@ def accept(challenge_id: int, player: User, *, now: datetime) -> Game:
         _close(row, Challenge.Status.ACCEPTED, now, "game")
         _tell_challenger(row, "accepted", now)
         return row.game
+
+
+def _refuse_absent(row: Challenge) -> None:
+    if away.is_absent(row.challenger):
+        raise CannotPlay(
+            _(
+                "%(name)s has lost two games on time and has not been here since."
+                " You can accept once they are back."
+            )
+            % {"name": row.challenger.username}
+        )
+    if away.is_absent(row.challenged):
+        raise CannotPlay(
+            _("You had lost two games on time without coming back. Now that you are, accept again.")
+        )
 
 
 def decline(challenge_id: int, player: User, reason: str, *, now: datetime) -> Challenge:

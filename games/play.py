@@ -13,7 +13,7 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from games import away_hours, notices, reminders
+from games import absence, away_hours, notices, reminders
 from games.away import HOUR
 from games.clock import TimeControl
 from games.models import Game, Heartbeat, Kind, Ply, Seat
@@ -186,8 +186,10 @@ def _deadlines_count_until(now: datetime) -> datetime:
 
 def _flag(game: Game, now: datetime) -> None:
     loser = Colour(game.turn)
-    if _has_moved(game, loser):
+    wanted = game.seat(loser.other).player.out_of_time
+    if _has_moved(game, loser) and wanted == User.OutOfTime.WIN:
         _end(game, Game.Termination.TIME, winner=loser.other, by=None, now=now)
+        absence.tell_others(game.seat(loser).player, now)
     else:
         _end(game, Game.Termination.ABORTED, winner=None, by=None, now=now)
 

@@ -18,7 +18,13 @@ FLOORS: list[set[str]] = [
     {"games.tasks", "games.waking"},
     {"games.engine_room"},
     {
-        *("games.archive", "games.away_hours", "games.challenges", "games.notices"),
+        *(
+            "games.absence",
+            "games.archive",
+            "games.away_hours",
+            "games.challenges",
+            "games.notices",
+        ),
         *("games.deliveries", "games.digests"),
         *("games.feed_addresses", "games.feeds", "games.ical"),
         *("games.play", "games.reminders", "games.sweep"),
