@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from urllib.parse import urlencode
 
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
-from games.onitama.cards import BLUE, Colour
+from games.onitama.cards import BLUE, RED, Colour
 from games.onitama.position import SIZE, TEMPLES, Action, Move, Pass, Position, square_name
 
 _PIECES = {
@@ -123,8 +124,17 @@ def choose(
 
     With `confirm` off, what would complete the choice sends it instead.
     """
-    table = _Table(position, viewer, last, tuple(legal), choice.allowed(legal), ply, confirm)
+    allowed = choice.allowed(legal)
+    table = _Table(position, viewer, last, tuple(legal), _by_origin(legal), allowed, ply, confirm)
     return table.view()
+
+
+def _by_origin(legal: Sequence[Action]) -> dict[int, list[Move]]:
+    moves: dict[int, list[Move]] = {}
+    for action in legal:
+        if isinstance(action, Move):
+            moves.setdefault(action.origin, []).append(action)
+    return moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +143,7 @@ class _Table:
     viewer: Colour
     last: Action | None
     legal: tuple[Action, ...]
+    moves: Mapping[int, list[Move]]
     choice: Choice
     ply: int
     confirm: bool
@@ -142,7 +153,7 @@ class _Table:
         complete = self.complete()
         return BoardView(
             viewer=viewer,
-            cells=tuple(map(self.cell, _squares(viewer))),
+            cells=self.cells(),
             ranks="54321" if viewer is BLUE else "12345",
             files="abcde" if viewer is BLUE else "edcba",
             above=self.hand(viewer.other),
@@ -162,11 +173,9 @@ class _Table:
 
     def moves_from(self, origin: int | None, card: str = "") -> list[Move]:
         """Legal moves of a piece by one card, or by either when none is named."""
-        return [
-            action
-            for action in self.legal
-            if isinstance(action, Move) and action.origin == origin and card in ("", action.card)
-        ]
+        if origin is None:
+            return []
+        return [move for move in self.moves.get(origin, ()) if card in ("", move.card)]
 
     def complete(self) -> list[Action]:
         """The legal actions the choice fits once nothing is left to choose but the card."""
@@ -180,25 +189,32 @@ class _Table:
 
     # --- squares ----------------------------------------------------------------------------
 
-    def cell(self, square: int) -> Cell:
-        digit = self.position.board[square]
-        ways = [
-            move
-            for move in self.moves_from(self.choice.origin, self.choice.card)
-            if move.target == square
-        ]
+    def cells(self) -> tuple[Cell, ...]:
+        reached = self.moves_from(self.choice.origin, self.choice.card)
+        language = get_language()
+        return tuple(
+            self.cell(
+                _untouched(square, self.position.board[square], language),
+                square,
+                [move for move in reached if move.target == square],
+            )
+            for square in _SEEN_FROM[self.viewer]
+        )
+
+    def cell(self, untouched: Cell, square: int, ways: list[Move]) -> Cell:
         target = bool(ways) and square == self.choice.target
         origin = square == self.choice.origin
-        said, classes = self.marks(square, digit, bool(ways), target, origin)
-        return Cell(
-            name=square_name(square),
-            digit=digit,
-            temple=next((colour.word for colour, at in TEMPLES.items() if at == square), ""),
-            label=_spoken(square, digit, said),
+        said, classes = self.marks(square, untouched.digit, bool(ways), target, origin)
+        query = self.square_query(square, bool(ways))
+        if not said and not query:
+            return untouched
+        return replace(
+            untouched,
+            label=", ".join([untouched.label, *said]),
             classes=classes,
             ghost=self.ghost(target),
             chosen=target or origin,
-            query=self.square_query(square, bool(ways)),
+            query=query,
             sends=ways[0] if len(ways) == 1 and not self.confirm else None,
         )
 
@@ -279,13 +295,22 @@ class _Table:
         return (wider if wider.card == name else Choice(name)).query(self.ply)
 
 
-def _squares(viewer: Colour) -> list[int]:
-    """All squares as they are read on the screen, from the top left."""
-    blue = [rank * SIZE + file for rank in reversed(range(SIZE)) for file in range(SIZE)]
-    return blue if viewer is BLUE else blue[::-1]
+# All squares as each side reads them on the screen, from the top left.
+_BLUE_SEES = [rank * SIZE + file for rank in reversed(range(SIZE)) for file in range(SIZE)]
+_SEEN_FROM = {BLUE: _BLUE_SEES, RED: _BLUE_SEES[::-1]}
 
 
-def _spoken(square: int, digit: str, said: list[str]) -> str:
+@lru_cache(maxsize=1024)
+def _untouched(square: int, digit: str, _language: str | None) -> Cell:
+    """A square of which there is nothing to tell but what it is, in the reader's language."""
+    temple = next((colour for colour, at in TEMPLES.items() if at == square), None)
     words = [square_name(square), str(_PIECES[digit])]
-    words += [str(_TEMPLES[colour]) for colour, at in TEMPLES.items() if at == square]
-    return ", ".join(words + said)
+    if temple:
+        words.append(str(_TEMPLES[temple]))
+    return Cell(
+        name=square_name(square),
+        digit=digit,
+        temple=temple.word if temple else "",
+        label=", ".join(words),
+        classes="",
+    )
