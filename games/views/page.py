@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import F
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -61,15 +60,17 @@ def _waiting(scene: Scene) -> dict[str, Any]:
     """
     if scene.me is None:
         return {}
-    urgent_first = F("game__deadline").asc(nulls_last=True)
-    rows = (
-        Seat.objects.to_move(scene.me.player_id)
-        .order_by(urgent_first, "game")
-        .values_list("game", "opponent__username", "game__deadline")
-    )
-    waiting = list(rows)
+    seats = Seat.objects.to_move(scene.me.player_id)
+    waiting = list(seats.values_list("game", "opponent__username", "game__deadline"))
     others = (row for row in waiting if row[0] != scene.game.pk)
-    return {"turn_count": len(waiting), "next_game": _next_game(next(others, None), scene.now)}
+    urgent = min(others, key=_urgency, default=None)
+    return {"turn_count": len(waiting), "next_game": _next_game(urgent, scene.now)}
+
+
+def _urgency(row: tuple[int, str, datetime | None]) -> tuple[bool, datetime | None, int]:
+    """Least time left first, no clock last."""
+    pk, _opponent, deadline = row
+    return deadline is None, deadline, pk
 
 
 def _next_game(
