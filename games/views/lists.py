@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, FilteredRelation, Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -20,7 +20,7 @@ from accounts import mail
 from accounts.middleware import Request
 from accounts.models import User
 from games.challenge_forms import LEVELS_EXPLAINED
-from games.models import Challenge, Ply, Seat
+from games.models import Challenge, Seat
 from games.onitama.cards import Colour
 from games.templatetags.board import ply_text
 from games.views.answers import never_stored, reader
@@ -126,11 +126,15 @@ class Row(NamedTuple):
 
 def _running(player: User) -> Iterator[Row]:
     """The running games of a player with the last ply. No model rows: there may be hundreds."""
-    last = Ply.objects.filter(game=OuterRef("game"), number=OuterRef("game__plies"))
-    rows = Seat.objects.filter(player=player, result="").values_list(
-        *("colour", "opponent__username", "opponent_kind", Subquery(last.values("action")[:1])),
-        *("game", "game__position", "game__turn", "game__plies", "game__deadline"),
-        *("game__turn_began", "game__draw_offer", "game__private"),
+    last = FilteredRelation("game__record", condition=Q(game__record__number=F("game__plies")))
+    rows = (
+        Seat.objects.filter(player=player, result="")
+        .annotate(last=last)
+        .values_list(
+            *("colour", "opponent__username", "opponent_kind", "last__action"),
+            *("game", "game__position", "game__turn", "game__plies", "game__deadline"),
+            *("game__turn_began", "game__draw_offer", "game__private"),
+        )
     )
     return map(Row._make, rows)
 
@@ -138,7 +142,12 @@ def _running(player: User) -> Iterator[Row]:
 def _newest(seats: QuerySet[Seat]) -> QuerySet[Seat]:
     """Those of the seats whose game is over, newest first."""
     over = seats.filter(ended__isnull=False).select_related("game", "opponent")
-    return over.order_by("-ended", "-id")
+    # What the two pages show: on whole rows the ORM spends more than all that they are shown by.
+    shown = over.only(
+        *("player", "result", "termination", "plies", "ended", "game__private"),
+        *("opponent__username", "opponent__kind"),
+    )
+    return shown.order_by("-ended", "-id")
 
 
 def _tiles(rows: Iterable[Row], now: datetime) -> list[Tile]:
@@ -171,7 +180,9 @@ def your_turn(request: Request) -> HttpResponse:
 
 
 def _asked(challenges: QuerySet[Challenge], other: str) -> QuerySet[Challenge]:
-    return challenges.select_related(other).order_by("expires")[:CHALLENGES_SHOWN]
+    shown = ("bank", "increment", "cap", "colour", "deck", "private", "expires")
+    rows = challenges.select_related(other).only(*shown, f"{other}__username")
+    return rows.order_by("expires")[:CHALLENGES_SHOWN]
 
 
 # --- a player's page ------------------------------------------------------------------------
