@@ -36,8 +36,8 @@ def left(seat: Seat, now: datetime) -> int:
 
 
 def covers(game: Game, now: datetime) -> bool:
-    """Whether the player to move has the hours that carry the game's deadline past `now`."""
-    if game.deadline is None:
+    """Whether the deadline is yet to come, or the mover has the hours to put it off so far."""
+    if game.deadline is None or game.deadline > now:
         return True
     return game.deadline + left(game.seat(game.turn), game.deadline) * HOUR > now
 

@@ -116,8 +116,10 @@ def _shift(entry: AwayEntry, games: Sequence[Game], now: datetime) -> None:
         seat.save(update_fields=["away_hours"])
         if game.deadline:
             game.deadline += HOUR
+        # Reminders fall due an hour before the deadline or earlier: they have been, and are over.
+        game.next_reminder = None
         game.version += 1
-        game.save(update_fields=["deadline", "version"])
+        game.save(update_fields=["deadline", "next_reminder", "version"])
         AwayShift.objects.create(entry=entry, game=game, ply=game.plies + 1)
         if not before[game.pk]:
             _tell_both(game, now)

@@ -168,7 +168,7 @@ def _open(challenge_id: int, now: datetime) -> Challenge:
         .select_related("challenger", "challenged")
         .get(pk=challenge_id)
     )
-    if row.status != Challenge.Status.OPEN or row.expires <= now:
+    if not row.is_open(now):
         raise NotOpen
     return row
 

@@ -30,8 +30,6 @@ from games.wording import card_name, span
 
 # Longer lists end with an address where the rest is; a mail of 100 kB is cut by some readers.
 SHOWN = 20
-# So many games lost on time without a visit, and nobody can begin another with the player.
-MOST_MISSED = 2
 # Plain text is wrapped here (RFC 5322 asks for 78 at most); long words and addresses stay whole.
 WIDTH = 76
 
@@ -278,7 +276,7 @@ def _more_context(notice: Notice) -> dict[str, Any]:
         case Kind.TURN if player.mail_mode == User.MailMode.UNTIL_BACK:
             return {"until_back": Seat.objects.to_move(player.pk).count()}
         case Kind.OVER if game.termination == Game.Termination.TIME:
-            return {"missed": Seat.objects.missed(player).count() >= MOST_MISSED}
+            return {"missed": away.is_absent(player)}
         case Kind.REMINDER | Kind.AWAY:
             mover = game.seat(game.turn)
             last = game.deadline and game.deadline + away.left(mover, now) * away.HOUR

@@ -405,6 +405,10 @@ class Challenge(Clocked):
     def __str__(self) -> str:
         return f"c{self.pk}"
 
+    def is_open(self, now: datetime) -> bool:
+        """Whether it can still be answered, or taken back."""
+        return self.status == self.Status.OPEN and self.expires > now
+
 
 class Kind(models.TextChoices):
     """What a player can be told."""

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from accounts.models import User
-from games import push
+from games import away, push
 from games.models import Challenge, Delivery, Game, Kind, Notice, PushDevice, Subscription
 
 # Product rules: how long a turn waits before it is mailed to somebody who may be looking.
@@ -223,15 +223,18 @@ def last_mail(player: User) -> Delivery | None:
 def still_true(notice: Notice, now: datetime) -> bool:
     """Whether what the notice says is still so."""
     game, challenge = notice.game, notice.challenge
-    if notice.kind in {Kind.TURN, Kind.REMINDER}:
+    if notice.kind in {Kind.TURN, Kind.REMINDER, Kind.AWAY}:
         return (
             game is not None
             and not game.is_over
-            and not game.out_of_time(now)
+            and away.covers(game, now)
             and notice.ply == game.plies + 1
         )
     if notice.kind == Kind.DRAW:
         return game is not None and bool(game.draw_offer)
     if challenge is not None and notice.key.endswith(":received"):
-        return challenge.status == Challenge.Status.OPEN and challenge.expires > now
+        return challenge.is_open(now)
+    if challenge is not None and notice.key.endswith(":waits"):
+        players = (challenge.challenger, challenge.challenged)
+        return challenge.is_open(now) and any(away.is_absent(player) for player in players)
     return True

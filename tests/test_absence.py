@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertRedirects
 
 from accounts.models import User
-from games import away, challenges, play
+from games import away, challenges, notices, play
 from games.clock import PRESETS
 from games.models import Challenge, Game, Notice
 from tests.world import BLUE_BY_STONE, fresh, person, running
@@ -169,3 +169,18 @@ def test_who_was_absent_accepts_at_the_second_press(alice: User, bob: User) -> N
     client.post(f"/challenges/{row.pk}/accept/")
     row.refresh_from_db()
     assert row.status == "accepted"
+
+
+def test_the_notice_goes_when_the_player_is_back(alice: User, bob: User) -> None:
+    row = asked(bob, alice)
+    lose(alice, bob, NOW)
+    lose(alice, bob, NOW)
+    here(alice, NOW - MINUTE)
+
+    def still_true(now: datetime) -> bool:
+        return notices.still_true(Notice.objects.get(key=f"challenge:c{row.pk}:waits"), now)
+
+    assert still_true(NOW)
+    assert not still_true(NOW + 15 * DAY)
+    here(alice, NOW + MINUTE)
+    assert not still_true(NOW + 2 * MINUTE)

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from accounts.models import AWAY_AT_START, User
-from games import away, away_hours, play, sweep
+from games import away, away_hours, notices, play, sweep
 from games.models import AwayEntry, AwayShift, Game, Heartbeat, Notice, Seat
 from tests.world import CONTROL, DEAL, fresh, level, person, running
 
@@ -332,6 +332,23 @@ def test_the_warning_goes_when_the_game_ends(game: Game, alice: User, bob: User)
     assert Notice.objects.get(player=alice, kind="away").withdrawn
 
 
+def test_what_was_told_stays_true_while_there_are_hours(game: Game, alice: User) -> None:
+    """Between the deadline and the sweep that puts it off no notice of the turn is dropped."""
+    sweep_at(END)
+    told = Notice.objects.filter(player=alice, game=game, ply=3)
+    assert {notice.kind for notice in told} == {"turn", "away"}
+
+    def true(at: datetime) -> bool:
+        return all(notices.still_true(Notice.objects.get(pk=n.pk), at) for n in told)
+
+    assert true(END + HOUR + SECOND)
+    hold(alice, 0)
+    assert not true(END + HOUR + SECOND)
+    assert true(END + HOUR - SECOND)
+    move(game, alice, END + MINUTE)
+    assert not true(END + 2 * MINUTE)
+
+
 def away24(game: Game) -> str:
     return f"reminder:g{game.pk}:p3:away24"
 
@@ -378,6 +395,7 @@ def test_reminders_do_not_go_again_because_of_an_away_hour(game: Game, alice: Us
     for hours in (24, 4, 1):
         sweep_at(END - hours * HOUR)
     before = keys(alice, "reminder")
+    assert len(before) == 3
     for minutes in range(0, 300, 15):
         sweep_at(END + minutes * MINUTE)
     assert keys(alice, "reminder") == before

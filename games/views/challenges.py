@@ -121,7 +121,7 @@ def challenge(request: Request, pk: int) -> HttpResponse:
     context = {
         "challenge": row,
         "sent": row.challenger_id == player.pk,
-        "open": row.status == Challenge.Status.OPEN and row.expires > now,
+        "open": row.is_open(now),
         "decline": DeclineForm(),
     }
     return render(request, "games/challenge.html", context)
