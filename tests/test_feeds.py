@@ -70,7 +70,7 @@ def offers(page: bytes) -> dict[str, str]:
 
 def shown(page: bytes) -> str:
     """The address that the page shows, without the site's own."""
-    found = re.findall(r'<input [^>]*readonly value="([^"]+)"', page.decode())
+    found = re.findall(r"<textarea [^>]*readonly[^>]*>([^<]+)<", page.decode())
     assert len(found) == 1
     assert found[0].startswith(settings.SITE_URL)
     return str(urlsplit(found[0]).path)
