@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from datetime import datetime, timedelta
 from email import charset
 from email.generator import BytesGenerator
+from email.header import Header
 from email.utils import parseaddr
 from io import BytesIO
 from select import select
@@ -142,8 +143,10 @@ def _save(row: Mail) -> Mail:
 
 
 def _wire(message: EmailMessage) -> bytes:
-    wire = BytesIO()
-    BytesGenerator(wire, mangle_from_=False).flatten(message.message(), linesep="\r\n")
+    wire, whole = BytesIO(), message.message()
+    # As Django puts it, the words of a long subject that is not ASCII break RFC 2047 by a letter.
+    whole.replace_header("Subject", Header(str(message.subject), header_name="Subject"))
+    BytesGenerator(wire, mangle_from_=False, maxheaderlen=76).flatten(whole, linesep="\r\n")
     return wire.getvalue()
 
 

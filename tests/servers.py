@@ -231,6 +231,8 @@ class PostOffice:
         self.mood = Mood.ACCEPT
         self.moods: dict[str, Mood] = {}
         self.received: list[Message] = []
+        # The same, as they came.
+        self.wire: list[bytes] = []
         # Texts that came whole while the server stalled: it has them, the sender cannot know.
         self.swallowed: list[Message] = []
         self.tries: list[str] = []
@@ -297,6 +299,7 @@ class PostOffice:
             return "451 4.3.0 come back later"
         with self._lock:
             self.received.append(message)
+            self.wire.append(content)
         return "250 OK"
 
     def _mood(self, address: str) -> Mood:
