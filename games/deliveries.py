@@ -104,7 +104,9 @@ def _look(rows: list[Delivery], due: dict[int, datetime]) -> list[Claim]:
         if notice := by_pk.get(row.notice_id):
             subscription = subscriptions.get((notice.player_id, notice.kind))
             address = addresses.get(notice.player_id, "")
-            written = mails.get(_key(notice))
+            # The mail of the same notice is not this one's to send, nor to take back.
+            is_mail = row.channel == Delivery.Channel.MAIL
+            written = mails.get(_key(notice)) if is_mail else None
             claims.append(Claim(row, due[row.pk], notice, subscription, address, written))
     return claims
 

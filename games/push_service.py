@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -17,11 +18,14 @@ from games.models import PushDevice
 
 # Seconds to be connected, and again to be answered: a service that stalls holds others up.
 PATIENCE = 5.0
+# So many seconds it is left alone then, or its messages, one by one, would hold up all the rest.
+LEFT_ALONE = 60.0
 # RFC 8292: at most a day.
 SIGNED_FOR = timedelta(hours=12)
 LONGEST_ANSWER = 500
 
 _services = urllib3.PoolManager(num_pools=10)
+_left_alone_until: dict[str, float] = {}
 
 
 class Answer(NamedTuple):
@@ -34,6 +38,9 @@ def post(
     device: PushDevice, payload: bytes, *, ttl: timedelta, urgency: str, topic: str, now: datetime
 ) -> Answer:
     """What the device's service says to the message; raises mail.Refused or mail.Delayed."""
+    host = urlsplit(device.endpoint).netloc
+    if time.monotonic() < _left_alone_until.get(host, 0):
+        raise mail.Delayed(f"{host} did not answer lately")
     headers = {
         **_signature(device.endpoint, now),
         "Content-Encoding": "aes128gcm",
@@ -55,6 +62,9 @@ def post(
         )
         text = answer.read(LONGEST_ANSWER).decode("utf-8", "replace")
         answer.close()
+    except urllib3.exceptions.TimeoutError as error:
+        _left_alone_until[host] = time.monotonic() + LEFT_ALONE
+        raise mail.Delayed(f"{host} does not answer") from error
     except urllib3.exceptions.HTTPError as error:
         raise mail.Delayed(f"{type(error).__name__}: {error}") from error
     return Answer(answer.status, text, answer.headers.get("Retry-After", ""))
