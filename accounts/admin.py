@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm, UsernameField
+from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
@@ -16,6 +19,12 @@ class NewUserForm(AdminUserCreationForm):
     class Meta:
         model = User
         fields = ("username",)
+        field_classes = {"username": UsernameField}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # The page's own script puts the focus there, and the browser complains of two who do.
+        del self.fields["username"].widget.attrs["autofocus"]
 
 
 class ChangeUserForm(UserChangeForm):
@@ -43,7 +52,16 @@ class PlayerAdmin(UserAdmin):
         (_("Times"), {"fields": ("date_joined", "last_login", "last_navigation")}),
     )
     add_fieldsets = ((None, {"fields": ("username", "usable_password", "password1", "password2")}),)
-    filter_horizontal = ("groups",)
+    # Django's pair of boxes gives its boxes names that readers aloud may not say.
+    filter_horizontal = ()
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class PlainGroupAdmin(GroupAdmin):
+    filter_horizontal = ()
 
 
 @admin.register(Mail)

@@ -58,7 +58,8 @@ class Sought(admin.ModelAdmin):
     player_paths: tuple[str, ...] = ("player",)
     # Makes the box appear; what is searched is written below.
     search_fields = ("pk",)
-    search_help_text = _("Number of a game, or the beginning of a player’s name")
+    # Shown by our change_list.html.
+    search_label = _("Number of a game, or the beginning of a player’s name")
     paginator = ShortPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
@@ -87,7 +88,13 @@ class Sought(admin.ModelAdmin):
         return named
 
 
-class SeatInline(LookOnly, admin.TabularInline):
+class Rows(LookOnly, admin.TabularInline):
+    """A table beneath its row; Django's own has columns for changes, with nothing in them."""
+
+    template = "admin/look_only_inline.html"
+
+
+class SeatInline(Rows):
     model = Seat
     fk_name = "game"
     fields = ("colour", "player", "bank", "offered_at_ply", "result", "termination", "plies")
@@ -97,7 +104,7 @@ class SeatInline(LookOnly, admin.TabularInline):
         return super().get_queryset(request).select_related("player", "game")
 
 
-class PlyInline(LookOnly, admin.TabularInline):
+class PlyInline(Rows):
     model = Ply
     verbose_name_plural = _("plies")
     fields = ("number", "action", "played")
@@ -146,7 +153,7 @@ class ChallengeAdmin(LookOnly, Sought):
     player_paths = ("challenger", "challenged")
 
 
-class DeliveryInline(LookOnly, admin.TabularInline):
+class DeliveryInline(Rows):
     model = Delivery
     fields = ("channel", "created", "tries", "next_try", "sent", "failed", "error")
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group, Permission
 from django.core.mail import EmailMessage
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django.asserts import assertContains
 
 from accounts import mail
 from accounts.models import Mail, User
@@ -98,6 +100,36 @@ def test_addresses_have_a_list(client: Client, staff: User) -> None:
     world.person("Ada")
     response = client.get("/admin/account/emailaddress/", {"q": "ada"})
     assert names(response) == ["ada@example.org"]
+
+
+def test_the_staff_change_their_password_where_everybody_does(client: Client, staff: User) -> None:
+    assert client.get("/admin/password_change/")["Location"] == "/accounts/password/change/"
+
+
+@pytest.mark.parametrize("path", ["/admin/", USERS, f"{USERS}add/"])
+def test_its_pages_name_our_icon(client: Client, staff: User, path: str) -> None:
+    assertContains(client.get(path), '<link rel="icon" href="/static/favicon.svg"')
+
+
+def test_rights_are_given_through_groups(client: Client, staff: User) -> None:
+    ada = world.person("Ada")
+    right = Permission.objects.get(codename="view_mail")
+    fields = {"name": "helpers", "permissions": [right.pk]}
+    assert client.post("/admin/auth/group/add/", fields).status_code == 302
+    [group] = Group.objects.all()
+    rights = {"is_active": "on", "is_staff": "on", "groups": [group.pk]}
+    fields = {"username": "Ada", "time_zone": "UTC", "confirm_moves": "on", **rights}
+    assert client.post(f"{USERS}{ada.pk}/change/", fields).status_code == 302
+    client.force_login(ada)
+    assert client.get(MAILS).status_code == 200
+    assert client.get(USERS).status_code == 403
+
+
+def test_a_browser_is_told_whose_password_is_set(client: Client, staff: User) -> None:
+    ada = world.person("Ada")
+    page = client.get(f"{USERS}{ada.pk}/password/")
+    assertContains(page, 'name="username"', count=1)
+    assertContains(page, 'value="Ada" autocomplete="username" class="hidden"')
 
 
 # --- mails ----------------------------------------------------------------------------------

@@ -184,5 +184,13 @@ class TestErrors:
         assert "Log in" in html
 
 
+def test_a_browser_finds_the_icon_where_no_page_names_one(client: Client) -> None:
+    """Beside the plain text of a record, say."""
+    answer = client.get("/favicon.ico")
+    assert (answer.status_code, answer["Location"]) == (302, "/static/favicon.svg")
+    assert set(answer["Cache-Control"].split(", ")) == {"private", "max-age=86400"}
+    assert client.head("/favicon.ico").status_code == 302
+
+
 def test_the_pages_are_not_in_debug() -> None:
     assert settings.DEBUG is False
