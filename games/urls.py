@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from games.views import archive, challenges, feeds, game, lists, pages, preferences, push, replay
+from games.views import (
+    archive,
+    away,
+    challenges,
+    feeds,
+    game,
+    lists,
+    pages,
+    preferences,
+    push,
+    replay,
+)
 
 urlpatterns: list[URLPattern] = [
     path("", pages.landing, name="landing"),
@@ -29,6 +40,7 @@ urlpatterns: list[URLPattern] = [
     path("challenges/<int:pk>/withdraw/", challenges.withdraw_challenge, name="withdraw_challenge"),
     path("players/<str:name>/", lists.player, name="player"),
     path("preferences/", preferences.preferences, name="preferences"),
+    path("preferences/away/", away.away, name="away"),
     path("preferences/feeds/", feeds.feeds, name="feeds"),
     path("preferences/feeds/<str:form>/remove/", feeds.remove_feed, name="remove_feed"),
     path("feeds/<slug:token>/turns.atom", feeds.turns, name="feed_turns"),

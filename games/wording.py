@@ -60,6 +60,15 @@ def days(length: timedelta) -> str:
     return ngettext("%(n)d day", "%(n)d days", length.days) % {"n": length.days}
 
 
+def hours(count: int) -> str:
+    """`6 days 20 hours`, `7 days`, `0 hours`: away time, which is held by the hour."""
+    whole, rest = divmod(count, 24)
+    said = [days(whole * DAY)] if whole else []
+    if rest or not whole:
+        said.append(ngettext("%(n)d hour", "%(n)d hours", rest) % {"n": rest})
+    return " ".join(said)
+
+
 def control(it: TimeControl | None) -> str:
     """`3 days + 1 day a move`, `7 days a move`, `no clock`."""
     if it is None:

@@ -30,7 +30,10 @@ FLOORS: list[set[str]] = [
         *("games.play", "games.reminders", "games.sweep"),
     },
     {"games.guests", "games.push", "games.push_service"},
-    {"games.challenge_forms", "games.forms", "games.preference_forms", "games.push_forms"},
+    {
+        *("games.away_forms", "games.challenge_forms", "games.forms"),
+        *("games.preference_forms", "games.push_forms"),
+    },
     {"games.away", "games.letters", "games.models"},
     {"games.characters", "games.wording"},
     {"accounts"},

@@ -74,3 +74,19 @@ def test_every_time_control_is_explained() -> None:
     for preset in (*PRESETS.values(), None):
         assert wording.control_explained(preset).endswith(".")
     assert "up to 5 days" in wording.control_explained(PRESETS["3+1"])
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, "0 hours"),
+        (1, "1 hour"),
+        (23, "23 hours"),
+        (24, "1 day"),
+        (25, "1 day 1 hour"),
+        (164, "6 days 20 hours"),
+        (504, "21 days"),
+    ],
+)
+def test_away_time_is_said_in_days_and_hours(count: int, said: str) -> None:
+    assert wording.hours(count) == said

@@ -1,6 +1,7 @@
 """Times in words, in the reader's language and zone.
 
 {{ left|span }}             "2 d 19 h"
+{{ held|hours }}            "6 days 20 hours"
 {{ game.control|control }}  "3 days + 1 day a move"
 {{ game.control|control_explained }}    the same in a sentence or two
 {{ game.deadline|moment }}  a <time> element: "Thu 18:00", further away "12 Dec 18:00"
@@ -27,6 +28,11 @@ register = template.Library()
 @register.filter
 def span(length: timedelta) -> str:
     return wording.span(length)
+
+
+@register.filter
+def hours(count: int) -> str:
+    return wording.hours(count)
 
 
 @register.filter
