@@ -39,8 +39,8 @@ class AwayForm(forms.Form):
         choices=User.OutOfTime,
         widget=forms.RadioSelect,
         help_text=_(
-            "A game that is aborted counts for nobody, and stays visible. So does a game in which"
-            " whoever ran out of time had never moved, whatever you choose."
+            "A game that is aborted counts for nobody, and stays visible. Where whoever ran out of"
+            " time had never moved, it is always aborted."
         ),
     )
 

@@ -193,7 +193,7 @@ def test_hours_on_end_for_the_same_games_are_one_line(hers: Client, alice: User,
     assertContains(
         page, f'<a class="strong" href="/games/{game.pk}/">Game {game.pk} against bob</a>'
     )
-    assertContains(page, "5 Dec 2026 12:00 – 5 Dec 2026 14:00")
+    assertContains(page, "5 Dec 12:00 – 5 Dec 2026 14:00")
     assertContains(page, "−3")
     assertContains(page, "A month began")
 
