@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts import mail
 from accounts.models import Mail, User
 from games import digests, hours, push
-from games.letters import letter
+from games.letters import letter, read_records
 from games.models import Delivery, Game, Kind, Notice, Subscription
 from games.notices import still_true
 
@@ -96,6 +96,7 @@ def _look(rows: list[Delivery], due: dict[int, datetime]) -> list[Claim]:
     )
     notices = notices.prefetch_related(Prefetch("game", Game.objects.with_seats())).distinct()
     by_pk = {notice.pk: notice for notice in notices}
+    read_records({notice.game for notice in by_pk.values() if notice.game})
     subscriptions = _subscriptions(by_pk.values())
     addresses = mail.confirmed(notice.player for notice in by_pk.values())
     mails = Mail.objects.in_bulk([_key(notice) for notice in by_pk.values()], field_name="key")
