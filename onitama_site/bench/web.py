@@ -17,8 +17,6 @@ from games.models import Game
 from onitama_site.bench import load, world
 from onitama_site.processes import Child
 
-# The addresses of a run: the site's and the bare view's.
-URLS = "onitama_site.bench.urls"
 START_SECONDS = 30
 WARM_UP_SECONDS = 1.0
 # Rounds in turn, and the best of each: what else the machine does slows down, never speeds up.

@@ -1,0 +1,69 @@
+"""`manage.py bench` on a small scale: it measures, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.servers import ROOT, clean_environment
+
+pytestmark = pytest.mark.processes
+
+
+def bench(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Beside a database of the kind that the tests run on."""
+    data.mkdir(mode=0o700)
+    url = os.environ.get("TEST_DATABASE_URL")
+    given = {"DATABASE_URL": url} if url else {}
+    return subprocess.run(
+        [sys.executable, "manage.py", "bench", *arguments],
+        cwd=ROOT,
+        env=clean_environment(data, TMPDIR=str(data.parent), **given),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def databases() -> set[str]:
+    url = os.environ.get("TEST_DATABASE_URL")
+    if not url:
+        return set()
+    with psycopg.connect(url) as connection:
+        rows = connection.execute("SELECT datname FROM pg_database").fetchall()
+    return {name for (name,) in rows if name.startswith("onitama_bench_")}
+
+
+def test_a_sweep_reads_an_index_for_each_thing_that_may_be_due(tmp_path: Path) -> None:
+    run = bench(tmp_path / "data", "sweep", "--games", "5000")
+    assert run.returncode == 0, run.stderr
+    assert "5,000 running games, none of them due" in run.stdout
+    indexes = dict(re.findall(r"select \w+ (\w+) .* (\w+)\n", run.stdout))
+    assert indexes == {
+        "deadline": "game_deadlines",
+        "next_reminder": "game_reminders",
+        "engine_due": "game_engine",
+        "next_digest": "user_digests",
+        "next_try": indexes["next_try"],
+    }
+    assert run.stdout.count("in all") == 2
+    assert not databases()
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("nothing",), ("sweep", "--games", "1"), ("sweep", "--games", "3000000")]
+    + [("web", "--seconds", "0.1"), ("web", "--seconds", "x"), ("web", "--games", "5")],
+)
+def test_nonsense_is_told_in_a_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    run = bench(tmp_path / "data", *arguments)
+    assert run.returncode == 2
+    assert "Traceback" not in run.stderr
+    assert not run.stdout
