@@ -111,6 +111,10 @@ def test_nobody_has_an_address_unasked(browser: Client) -> None:
     assert not Feed.objects.exists()
 
 
+def test_the_preferences_lead_to_it(browser: Client) -> None:
+    assertContains(browser.get("/preferences/"), f'href="{PAGE}"')
+
+
 def test_it_asks_a_stranger_to_log_in(program: Client) -> None:
     assertRedirects(program.get(PAGE), f"/accounts/login/?next={PAGE}")
 
