@@ -8,7 +8,6 @@ from hashlib import sha256
 
 from django.core import signing
 from django.db import transaction
-from django.utils.crypto import constant_time_compare
 
 from accounts.models import User
 from games.letters import link
@@ -28,7 +27,8 @@ def _hash(token: str) -> str:
 
 
 def find(form: Feed.Form, token: str) -> Feed | None:
-    return Feed.objects.select_related("player").filter(form=form, token_hash=_hash(token)).first()
+    rows = Feed.objects.select_related("player").filter(player__is_active=True)
+    return rows.filter(form=form, token_hash=_hash(token)).first()
 
 
 def offer(player: User, form: Feed.Form, current: Feed | None) -> str:
@@ -58,7 +58,7 @@ def take(player: User, offered: str, *, now: datetime) -> tuple[Feed.Form, str]:
         User.objects.select_for_update(no_key=True).get(pk=player.pk)
         row = Feed.objects.filter(player=player, form=form).first()
         current = row.token_hash if row else ""
-        if not constant_time_compare(current, _hash(token)):
+        if current != _hash(token):
             if current != replaces:
                 raise NotOffered
             Feed.objects.update_or_create(

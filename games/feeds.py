@@ -88,19 +88,15 @@ def _changed(feed: Feed, turns: list[Turn]) -> datetime:
 
 def document(feed: Feed) -> Document:
     """In the player's language and zone."""
-    player = feed.player
+    player, spoken = feed.player, language(feed.player)
     turns = _turns(player)
     changed = _changed(feed, turns)
-    spoken = language(player)
+    if feed.form == Feed.Form.ATOM:
+        write, content_type = _atom, Atom1Feed.content_type
+    else:
+        write, content_type = _calendar, "text/calendar; charset=utf-8"
     with translation.override(spoken), timezone.override(player.zone):
-        if feed.form == Feed.Form.ATOM:
-            content, content_type = _atom(player, turns, changed), Atom1Feed.content_type
-        else:
-            content, content_type = (
-                _calendar(player, turns, changed),
-                "text/calendar; charset=utf-8",
-            )
-    return Document(content, content_type, spoken, changed)
+        return Document(write(player, turns, changed), content_type, spoken, changed)
 
 
 def _host() -> str:

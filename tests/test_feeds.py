@@ -280,6 +280,13 @@ def test_the_hash_is_not_the_key(program: Client, atom: str) -> None:
     assert program.get(f"/feeds/{row.token_hash}/turns.atom").status_code == 404
 
 
+def test_a_player_who_may_not_log_in_has_no_feed(
+    program: Client, address: str, alice: User
+) -> None:
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    assert program.get(address).status_code == 404
+
+
 @pytest.mark.parametrize("method", ["post", "put", "delete", "patch", "options"])
 def test_it_can_only_be_read(address: str, method: str) -> None:
     assert getattr(Client(), method)(address).status_code == 405
