@@ -276,7 +276,9 @@ def _more_context(notice: Notice) -> dict[str, Any]:
         case Kind.TURN if player.mail_mode == User.MailMode.UNTIL_BACK:
             return {"until_back": Seat.objects.to_move(player.pk).count()}
         case Kind.OVER if game.termination == Game.Termination.TIME:
-            return {"missed": away.is_absent(player)}
+            seat = game.seat_of(player.pk)
+            lost = seat is not None and seat.result == Seat.Result.LOST
+            return {"absent": lost and away.is_absent(player)}
         case Kind.REMINDER | Kind.AWAY:
             mover = game.seat(game.turn)
             last = game.deadline and game.deadline + away.left(mover, now) * away.HOUR
@@ -284,7 +286,7 @@ def _more_context(notice: Notice) -> dict[str, Any]:
                 "held": away.held(mover.player, now),
                 "last_moment": last and moment(last),
                 "until": away.until(mover.player, now),
-                "away": link("preferences"),
+                "away": link("away"),
             }
     return {}
 

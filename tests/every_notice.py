@@ -50,6 +50,8 @@ def notice(
 
 
 def ask(alice: User, bob: User) -> Challenge:
+    """A new one, whatever the limits say of earlier ones."""
+    Challenge.objects.filter(challenger=alice, challenged=bob).delete()
     return challenges.challenge(
         alice,
         bob,
