@@ -6,6 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, OuterRef, QuerySet
 
 from accounts.models import AWAY_A_MONTH, AWAY_AT_MOST, User
 from games.models import AwayEntry, AwayShift, Game, Seat
@@ -62,12 +65,27 @@ def until(player: User, now: datetime) -> date | None:
 
 def in_use(game: Game) -> bool:
     """Whether the turn that runs has been put off by away time."""
+    seat = game.seat(game.turn)
+    if game.deadline is None or seat.bank is None or not seat.away_hours:
+        return False
+    # Asked only where the turn has more time than the bank gave it.
+    return game.deadline > game.turn_began + seat.bank and _shifted(game)
+
+
+def _shifted(game: Game) -> bool:
+    # An outage of the site puts deadlines off too.
     return AwayShift.objects.filter(game=game, ply=game.plies + 1).exists()
 
 
 def is_absent(player: User) -> bool:
     """Whether challenges to and from the player wait until they open a page again."""
-    return Seat.objects.missed(player)[:MISSED].count() == MISSED
+    return absences(player).exists()
+
+
+def absences(player: User | OuterRef) -> QuerySet[Any, Any]:
+    """A row where that player is absent, else none: for Exists() in a query of others."""
+    seats = Seat.objects.missed().filter(player=player).values("player")
+    return seats.annotate(missed=Count("pk")).filter(missed__gte=MISSED)
 
 
 # --- the ledger -----------------------------------------------------------------------------

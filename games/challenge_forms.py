@@ -85,8 +85,10 @@ class ChallengeForm(StartForm):
         ),
     )
     private = Defaulted(label=_("Who can see it"), choices=_WHO_SEES, initial="")
+    # The opponent of whom the page has said that they are away.
+    warned = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    field_order = ["opponent", "control", "colour", "deck", "private"]
+    field_order = ["warned", "opponent", "control", "colour", "deck", "private"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs | {"auto_id": "challenge_%s"})

@@ -255,11 +255,10 @@ class SeatQuerySet(models.QuerySet["Seat"]):
         """The player's seats in running games that wait for them."""
         return self.filter(player=player_pk, result="", game__turn=F("colour"))
 
-    def missed(self, player: User) -> Self:
-        """The player's seats lost on time after the last page they opened."""
-        lost = self.filter(player=player, result="lost", termination=Game.Termination.TIME)
-        here = player.last_navigation
-        return lost if here is None else lost.filter(ended__gt=here)
+    def missed(self) -> Self:
+        """Seats lost on time after the last page that their player opened."""
+        since = Q(player__last_navigation=None) | Q(ended__gt=F("player__last_navigation"))
+        return self.filter(since, result="lost", termination=Game.Termination.TIME)
 
 
 class Seat(models.Model):

@@ -13,8 +13,7 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from games import absence, away_hours, notices, reminders
-from games.away import HOUR
+from games import absence, away, away_hours, notices, reminders
 from games.clock import TimeControl
 from games.models import Game, Heartbeat, Kind, Ply, Seat
 from games.onitama.cards import Colour, deal
@@ -163,7 +162,7 @@ def settle(game_id: int, now: datetime) -> None:
         player = User.objects.select_for_update(no_key=True).get(pk=mover)
         until = _deadlines_count_until(now)
         soon = Game.objects.running().filter(
-            seats__player=player, seats__colour=F("turn"), deadline__lt=until + HOUR
+            seats__player=player, seats__colour=F("turn"), deadline__lt=until + away.HOUR
         )
         games = list(soon.select_for_update(of=("self",)).order_by("pk"))
         away_hours.put_off(player, games, until, now)
@@ -176,6 +175,11 @@ def settle(game_id: int, now: datetime) -> None:
 def time_is_up(game: Game, now: datetime) -> bool:
     """Out of time, and not through an outage of the site that the sweep has yet to see."""
     return game.out_of_time(now) and game.out_of_time(_deadlines_count_until(now))
+
+
+def is_lost(game: Game, now: datetime) -> bool:
+    """Whether settling would flag it: out of time, and no away time to go on by."""
+    return time_is_up(game, now) and not away.covers(game, now)
 
 
 def _deadlines_count_until(now: datetime) -> datetime:

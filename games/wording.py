@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -67,6 +67,12 @@ def hours(count: int) -> str:
     if rest or not whole:
         said.append(ngettext("%(n)d hour", "%(n)d hours", rest) % {"n": rest})
     return " ".join(said)
+
+
+def away_until(last: date, now: datetime) -> str:
+    """`away until 12 Dec`: for the line beside a name."""
+    this_year = last.year == timezone.localtime(now).year
+    return _("away until %(day)s") % {"day": date_format(last, "j M" if this_year else "j M Y")}
 
 
 def control(it: TimeControl | None) -> str:

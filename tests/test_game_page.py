@@ -365,6 +365,7 @@ class TestClocks:
     def test_a_game_past_its_deadline_is_shown_as_out_of_time(
         self, at_home: Client, alice: User, bob: User
     ) -> None:
+        User.objects.filter(pk=alice.pk).update(away_on=False)
         game = world.running(alice, bob, now=timezone.now() - timedelta(days=4))
         html = page(at_home, game, "?from=b1")
         assert "Out of time" in html

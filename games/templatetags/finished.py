@@ -39,7 +39,7 @@ def _ending(seat: Seat) -> str:
         case Game.Termination.REPETITION:
             return _("third repetition")
         case Game.Termination.ABORTED:
-            return _("before both had moved")
+            return _("out of time") if seat.plies >= 2 else _("before both had moved")
         case _other:
             return str(seat.get_termination_display())
 

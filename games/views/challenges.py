@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import wraps
 
 from django.contrib import messages
@@ -13,13 +14,14 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import guests
 from accounts.middleware import Request
 from accounts.models import User
-from games import challenges, notices
+from games import away, challenges, notices
 from games.challenge_forms import ChallengeForm, ComputerForm, DeclineForm
 from games.models import Challenge, Level
 from games.views.answers import SeeOther, never_stored, reader
@@ -31,9 +33,11 @@ def _start_page(
     *,
     computer: ComputerForm | None = None,
     challenge: ChallengeForm | None = None,
+    away_note: str = "",
     status: int = 200,
 ) -> HttpResponse:
     context = {
+        "away_note": away_note,
         "computer": computer or ComputerForm(),
         "challenge": challenge or ChallengeForm(),
         # Whoever comes with a name, or had an error there, is about to challenge.
@@ -48,12 +52,31 @@ def new_game(request: Request) -> HttpResponse:
     """Both ways to begin; posting is the challenge, for play_computer has its own address."""
     if request.method == "POST":
         return _send_challenge(request)
-    opponent, level = request.GET.get("opponent", ""), request.GET.get("level", "")
+    name, level = request.GET.get("opponent", "")[:20], request.GET.get("level", "")
+    opponent = User.objects.named(name).first() if name else None
+    note = _away_note(opponent, timezone.now()) if opponent else ""
+    asked = {"opponent": name, "warned": name if note else ""}
     return _start_page(
         request,
         computer=ComputerForm(initial={"level": level}) if level in Level.values else None,
-        challenge=ChallengeForm(initial={"opponent": opponent[:20]}) if opponent else None,
+        challenge=ChallengeForm(initial=asked) if name else None,
+        away_note=note,
     )
+
+
+def _away_note(player: User, now: datetime) -> str:
+    """Why a challenge to this player may wait longer than others, if so."""
+    until = away.until(player, now)
+    if away.is_absent(player):
+        text = _(
+            "%(name)s has lost two games on time and has not been here since. A challenge can be"
+            " accepted once %(name)s is back."
+        )
+    elif until:
+        text = _("%(name)s is away until %(day)s, and may answer only then.")
+    else:
+        return ""
+    return text % {"name": player.username, "day": date_format(until, "l j F") if until else ""}
 
 
 def _send_challenge(request: Request) -> HttpResponse:
@@ -63,6 +86,10 @@ def _send_challenge(request: Request) -> HttpResponse:
     if not form.is_valid():
         return _start_page(request, challenge=form, status=422)
     asked = form.cleaned_data
+    note = _away_note(asked["opponent"], timezone.now())
+    if note and asked["warned"].lower() != asked["opponent"].username.lower():
+        again = ChallengeForm({**request.POST.dict(), "warned": asked["opponent"].username})
+        return _start_page(request, challenge=again, away_note=note)
     try:
         row = challenges.challenge(
             reader(request),
@@ -118,10 +145,15 @@ def challenge(request: Request, pk: int) -> HttpResponse:
     row = _between(player, pk)
     if request.is_navigation:
         notices.see_challenge(player, row, now=now)
+    sent, is_open = row.challenger_id == player.pk, row.is_open(now)
+    other = row.challenged if sent else row.challenger
     context = {
         "challenge": row,
-        "sent": row.challenger_id == player.pk,
-        "open": row.is_open(now),
+        "sent": sent,
+        "open": is_open,
+        "other": other,
+        "absent": is_open and away.is_absent(other),
+        "away_until": away.until(other, now) if is_open else None,
         "decline": DeclineForm(),
     }
     return render(request, "games/challenge.html", context)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import F, FilteredRelation, Q, QuerySet
+from django.db.models import Exists, F, FilteredRelation, OuterRef, Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -19,12 +19,13 @@ from django.views.decorators.http import require_safe
 from accounts import mail
 from accounts.middleware import Request
 from accounts.models import User
+from games import away
 from games.challenge_forms import LEVELS_EXPLAINED
-from games.models import Challenge, Seat
+from games.models import AwayShift, Challenge, Seat
 from games.onitama.cards import Colour
 from games.templatetags.board import ply_text
 from games.views.answers import never_stored, reader
-from games.wording import URGENT, ago, span
+from games.wording import URGENT, ago, away_until, span
 
 # How much is shown at first, and how long a finished game counts as just finished.
 WAITING_SHOWN = 30
@@ -57,6 +58,7 @@ class Tile:
     note: str
     clock: str
     urgent: bool
+    away: str
     # Sorts what wants an answer first, then by the time left; no clock comes last.
     urgency: tuple[bool, datetime, datetime] = field(compare=False)
 
@@ -82,6 +84,7 @@ class Tile:
             note=_note(row.plies) if mine else when,
             clock=_clock(left, mine, urgent),
             urgent=urgent,
+            away=_away(row, mine, now),
             urgency=(not (mine or offered), row.deadline or _NEVER, row.turn_began),
         )
 
@@ -100,11 +103,20 @@ def _clock(left: timedelta | None, mine: bool, urgent: bool) -> str:
     if left is None:
         return _("no clock")
     if left <= timedelta():
-        # The sweep ends the game within a minute, or gives it more time after an outage.
+        # The sweep ends the game within a minute, or gives it more time.
         return _("no time left")
     if not mine:
         return _("%(left)s for them") % {"left": span(left)}
     return (_("only %(left)s left") if urgent else _("%(left)s left")) % {"left": span(left)}
+
+
+def _away(row: Row, mine: bool, now: datetime) -> str:
+    opponent = User(away_until=row.away_until, time_zone=row.time_zone)
+    until = away.until(opponent, now) if row.away_until else None
+    said = [_("on your away time") if mine else _("on away time")] if row.on_away_time else []
+    if until:
+        said.append(away_until(until, now))
+    return " · ".join(said)
 
 
 class Row(NamedTuple):
@@ -122,18 +134,23 @@ class Row(NamedTuple):
     turn_began: datetime
     draw_offer: str
     private: bool
+    away_until: date | None
+    time_zone: str
+    on_away_time: bool
 
 
 def _running(player: User) -> Iterator[Row]:
     """The running games of a player with the last ply. No model rows: there may be hundreds."""
     last = FilteredRelation("game__record", condition=Q(game__record__number=F("game__plies")))
+    shifted = AwayShift.objects.filter(game=OuterRef("game"), ply=OuterRef("game__plies") + 1)
     rows = (
         Seat.objects.filter(player=player, result="")
-        .annotate(last=last)
+        .annotate(last=last, on_away_time=Exists(shifted))
         .values_list(
             *("colour", "opponent__username", "opponent_kind", "last__action"),
             *("game", "game__position", "game__turn", "game__plies", "game__deadline"),
             *("game__turn_began", "game__draw_offer", "game__private"),
+            *("opponent__away_until", "opponent__time_zone", "on_away_time"),
         )
     )
     return map(Row._make, rows)
@@ -182,7 +199,8 @@ def your_turn(request: Request) -> HttpResponse:
 def _asked(challenges: QuerySet[Challenge], other: str) -> QuerySet[Challenge]:
     shown = ("bank", "increment", "cap", "colour", "deck", "private", "expires")
     rows = challenges.select_related(other).only(*shown, f"{other}__username")
-    return rows.order_by("expires")[:CHALLENGES_SHOWN]
+    waits = Exists(away.absences(OuterRef(other)))
+    return rows.annotate(waits=waits).order_by("expires")[:CHALLENGES_SHOWN]
 
 
 # --- a player's page ------------------------------------------------------------------------
@@ -201,6 +219,7 @@ def player(request: Request, name: str) -> HttpResponse:
     context = {
         "shown": shown,
         "self": shown.pk == request.user.pk,
+        "away_until": away.until(shown, timezone.now()),
         "about": LEVELS_EXPLAINED.get(shown.username) if shown.is_engine else None,
         "running": running[:RUNNING_SHOWN],
         "running_count": running[: COUNTED_TO + 1].count(),

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from games import play, wording
+from games import away, play, wording
 from games.models import Game, Seat
 from games.onitama.cards import Colour
 from games.onitama.position import Action, Move, Pass, parse_move, square_name
@@ -77,6 +77,9 @@ class Side:
     urgent: bool
     out_of_time: bool
     last: Played | None
+    # What the opponent announced; whether the turn goes on by away time.
+    away: str = ""
+    on_away_time: bool = False
 
     @property
     def word(self) -> str:
@@ -126,7 +129,8 @@ class Scene:
         self.position = game.current
         self.record = played(game)
         self.confirm: bool = getattr(user, "confirm_moves", True)
-        self.late = play.time_is_up(game, now)
+        self.late = play.is_lost(game, now)
+        self.on_away_time = not game.is_over and away.in_use(game)
         self.can_move = (
             self.me is not None
             and not game.is_over
@@ -162,6 +166,7 @@ class Scene:
         to_move = not game.is_over and game.turn == colour
         left = None if game.is_over else seat.left(self.now)
         last = self.record[-1] if self.record else None
+        until = None if game.is_over else away.until(seat.player, self.now)
         return Side(
             seat=seat,
             is_reader=seat == self.me,
@@ -170,6 +175,8 @@ class Scene:
             urgent=to_move and left is not None and left < wording.URGENT,
             out_of_time=to_move and self.late,
             last=last if last is not None and last.mover is colour else None,
+            away=wording.away_until(until, self.now) if until else "",
+            on_away_time=to_move and self.on_away_time,
         )
 
     def name(self, colour: Colour) -> str:
@@ -219,6 +226,9 @@ class Scene:
             return Panel(title, _("The computer answers within seconds."))
         if self.offer() == "theirs":
             return Panel(title, "")
+        if self.on_away_time:
+            text = _("Time ran out for %(name)s, whose away time is used hour by hour.")
+            return Panel(title, text % {"name": name})
         return Panel(title, _("There is nothing to do until then."))
 
     def _my_turn(self) -> Panel:
@@ -272,6 +282,9 @@ class Scene:
             return _("Choose where the piece on %(square)s goes.") % {"square": square}
         if choice.card:
             return _("Choose the piece that %(card)s moves.") % {"card": card_name(choice.card)}
+        if self.on_away_time and self.me is not None:
+            said = {"left": wording.hours(away.left(self.me, self.now))}
+            return _("Your time ran out. Away time is used: %(left)s more for this game.") % said
         return _("Choose a card or a piece.")
 
     def _result(self) -> str:
@@ -299,9 +312,18 @@ class Scene:
             else _("%(loser)s ran out of time."),
             Game.Termination.AGREEMENT: _("Both agreed to a draw."),
             Game.Termination.REPETITION: _("The same position came up for the third time."),
-            Game.Termination.ABORTED: _("It ended without a winner."),
+            Game.Termination.ABORTED: self._aborted(),
         }
         return texts[Game.Termination(game.termination)] % {"last": last, "loser": name}
+
+    def _aborted(self) -> str:
+        """Once both have moved, only because the player to move ran out of time."""
+        if self.game.plies < 2:
+            return _("It ended without a winner.")
+        if self.me is not None and self.me.colour == self.game.turn:
+            return _("You ran out of time. The game counts for nobody.")
+        name = self.game.seat(self.game.turn).player.username
+        return _("%(name)s ran out of time. The game counts for nobody.") % {"name": name}
 
     def status(self, panel: Panel, message: str) -> str:
         """What a screen reader is told of a change."""
