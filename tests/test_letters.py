@@ -733,6 +733,7 @@ def test_records_are_read_for_many_games_at_once(
 # --- a real browser -------------------------------------------------------------------------
 
 
+@pytest.mark.browser
 def test_it_is_read_in_light_and_dark_at_any_width(alice: User, bob: User, chromium: str) -> None:
     """The rules of WCAG by axe, contrast among them; none scrolls sideways."""
     markup = {name: html(letter(make(alice, bob))) for name, make in NOTICES.items()}
