@@ -65,15 +65,9 @@ def until(player: User, now: datetime) -> date | None:
 
 def in_use(game: Game) -> bool:
     """Whether the turn that runs has been put off by away time."""
-    seat = game.seat(game.turn)
-    if game.deadline is None or seat.bank is None or not seat.away_hours:
+    # Most games know no away time: of those nothing need be asked.
+    if game.is_over or not game.seat(game.turn).away_hours:
         return False
-    # Asked only where the turn has more time than the bank gave it.
-    return game.deadline > game.turn_began + seat.bank and _shifted(game)
-
-
-def _shifted(game: Game) -> bool:
-    # An outage of the site puts deadlines off too.
     return AwayShift.objects.filter(game=game, ply=game.plies + 1).exists()
 
 

@@ -80,8 +80,8 @@ def words(markup: str) -> str:
 def test_beside_the_name_on_the_game_page(hers: Client, alice: User, bob: User) -> None:
     game = world.running(alice, bob)
     said = announce(bob, 9)
-    assert f'<span class="tag">{said}</span>' in page(hers, game)
-    assert f'<span class="tag">{said}</span>' in page(Client(), game)
+    assert f'<span class="tag away">{said}</span>' in page(hers, game)
+    assert f'<span class="tag away">{said}</span>' in page(Client(), game)
     play.resign(game.pk, alice, now=timezone.now())
     assert "away until" not in page(hers, game)
 
@@ -195,7 +195,7 @@ def test_the_game_page_says_whose_away_time_runs(alice: User, bob: User) -> None
     his.force_login(bob)
     mine, theirs, anybody = (page(client, game) for client in (hers, his, Client()))
     for html in (mine, theirs, anybody):
-        assert '<span class="tag">away time</span>' in html
+        assert '<span class="tag away">away time</span>' in html
     left = away.left(game.seat("b"), timezone.now())
     assert left == 167
     assert "Away time is used: 6 days 23 hours more for this game." in mine
@@ -204,7 +204,7 @@ def test_the_game_page_says_whose_away_time_runs(alice: User, bob: User) -> None
 
 def test_the_rows_of_your_turn_say_it_too(alice: User, bob: User) -> None:
     on_away_time(alice, bob)
-    for player, said in ((alice, "on your away time"), (bob, "on away time")):
+    for player, said in ((alice, "left · on away time"), (bob, "for them · on away time")):
         client = Client()
         client.force_login(player)
         assert said in words(client.get("/games/").content.decode())

@@ -82,9 +82,10 @@ class Tile:
             last=last,
             played=_played(last, mine) + (f" · {when}" if mine else ""),
             note=_note(row.plies) if mine else when,
-            clock=_clock(left, mine, urgent),
+            clock=_clock(left, mine, urgent)
+            + (f" · {_('on away time')}" if row.on_away_time else ""),
             urgent=urgent,
-            away=_away(row, mine, now),
+            away=_away(row, now),
             urgency=(not (mine or offered), row.deadline or _NEVER, row.turn_began),
         )
 
@@ -110,13 +111,11 @@ def _clock(left: timedelta | None, mine: bool, urgent: bool) -> str:
     return (_("only %(left)s left") if urgent else _("%(left)s left")) % {"left": span(left)}
 
 
-def _away(row: Row, mine: bool, now: datetime) -> str:
+def _away(row: Row, now: datetime) -> str:
+    """What the opponent announced."""
     opponent = User(away_until=row.away_until, time_zone=row.time_zone)
     until = away.until(opponent, now) if row.away_until else None
-    said = [_("on your away time") if mine else _("on away time")] if row.on_away_time else []
-    if until:
-        said.append(away_until(until, now))
-    return " · ".join(said)
+    return away_until(until, now) if until else ""
 
 
 class Row(NamedTuple):

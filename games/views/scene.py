@@ -130,7 +130,7 @@ class Scene:
         self.record = played(game)
         self.confirm: bool = getattr(user, "confirm_moves", True)
         self.late = play.is_lost(game, now)
-        self.on_away_time = not game.is_over and away.in_use(game)
+        self.on_away_time = away.in_use(game)
         self.can_move = (
             self.me is not None
             and not game.is_over
