@@ -57,10 +57,24 @@ def test_a_sweep_reads_an_index_for_each_thing_that_may_be_due(tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
+def test_mails_go_through_two_workers_beside_a_bare_loop(tmp_path: Path) -> None:
+    run = bench(tmp_path / "data", "mail", "--notices", "150")
+    assert run.returncode == 0, run.stderr
+    assert "150 notices, each of another player's turn in another game" in run.stdout
+    assert "sent at the first try: 150; received: 150, each once" in run.stdout
+    rates = re.findall(r"(bare loop|2 workers, \w+) +([0-9.]+) +([0-9.]+)", run.stdout)
+    (_bare, bare, one), (_workers, workers, ratio) = rates
+    assert float(one) == 1
+    assert abs(float(workers) / float(bare) - float(ratio)) < 0.1
+    assert not databases()
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [(), ("nothing",), ("sweep", "--games", "1"), ("sweep", "--games", "3000000")]
-    + [("web", "--seconds", "0.1"), ("web", "--seconds", "x"), ("web", "--games", "5")],
+    + [("web", "--seconds", "0.1"), ("web", "--seconds", "x"), ("web", "--games", "5")]
+    + [("mail", "--notices", "99"), ("mail", "--notices", "1000000")],
 )
 def test_nonsense_is_told_in_a_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     run = bench(tmp_path / "data", *arguments)

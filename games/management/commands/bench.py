@@ -1,5 +1,5 @@
 """`manage.py bench web`: how fast the site answers, each page beside a bare view; `bench sweep`:
-what looking for what is due costs."""
+what looking for what is due costs; `bench mail`: how fast notices go out, beside a bare loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from django.core.management.base import BaseCommand, CommandError
 from psycopg import sql
 
 from onitama_site import broker
-from onitama_site.bench import bare, sweep, web
+from onitama_site.bench import bare, mail, sweep, web
 
 # Set where a bench runs, by the process that made the scratch database for it.
 INSIDE = "onitama_site.bench.urls"
@@ -38,12 +38,16 @@ class Command(BaseCommand):
         )
         one = benches.add_parser("sweep", help="one sweep over many games, none of them due")
         one.add_argument("--games", type=int, default=1_000_000, help="default 1,000,000")
+        mails = benches.add_parser("mail", help="notices due at once, beside a bare loop")
+        mails.add_argument("--notices", type=int, default=10_000, help="default 10,000")
 
     def handle(self, *, what: str, **options: Any) -> None:
         if not 0.5 <= options.get("seconds", 1) <= 60:
             raise CommandError("--seconds must lie between 0.5 and 60.", returncode=2)
         if not 2 <= options.get("games", 2) <= 2_000_000:
             raise CommandError("--games must lie between 2 and 2,000,000.", returncode=2)
+        if not 100 <= options.get("notices", 100) <= 100_000:
+            raise CommandError("--notices must lie between 100 and 100,000.", returncode=2)
         if settings.ROOT_URLCONF == INSIDE:
             sys.exit(0 if self.measure(what, options) else 1)
         if what == "web":
@@ -53,6 +57,8 @@ class Command(BaseCommand):
     def measure(self, what: str, options: dict[str, Any]) -> bool:
         if what == "web":
             return web.run(options["seconds"], self.say)
+        if what == "mail":
+            return mail.run(options["notices"], self.say)
         return sweep.run(options["games"], self.say)
 
     def say(self, line: str) -> None:
