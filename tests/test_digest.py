@@ -93,7 +93,8 @@ def sent(player: User) -> list[datetime]:
     rows = Delivery.objects.filter(
         notice__player=player, notice__kind=Kind.DIGEST, channel="mail", sent__isnull=False
     )
-    return [at.astimezone(ZAGREB) for at in rows.order_by("sent").values_list("sent", flat=True)]
+    times = rows.order_by("sent").values_list("sent", flat=True)
+    return [time.astimezone(ZAGREB) for time in times if time]
 
 
 def at(*texts: str) -> list[datetime]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -184,3 +185,28 @@ def test_a_worker_killed_while_it_sends(site: Site, alice: User, post_office: Po
     delivery = Delivery.objects.get(notice__player=bob, notice__game=game)
     assert delivery.sent is not None
     assert delivery.tries == 2
+
+
+@pytest.mark.timeout(600)
+def test_a_worker_killed_in_the_middle_of_many(
+    site: Site, alice: User, post_office: PostOffice
+) -> None:
+    """What it had claimed goes when the lease is over; one mail at most arrives twice."""
+    bob, carol = world.person("bob"), world.person("carol")
+    friends = [carol if number == 30 else bob for number in range(50)]
+    games = [world.running(alice, friend, ["crab:b1b2"]) for friend in friends]
+    post_office.moods[carol.email] = Mood.STALL
+    worker = site.start_worker("mail")
+    [swallowed] = wait_for(lambda: post_office.swallowed, MINUTE)
+    worker.kill()
+    post_office.moods.clear()
+    site.start_worker("mail")
+    due = Delivery.objects.filter(notice__player__in=[bob, carol], next_try__isnull=False)
+    wait_for(lambda: not due.exists(), 2 * MINUTE)
+    wait_for_redelivery(site)
+    [message] = post_office.to(carol.email)
+    assert message["Message-ID"] == swallowed["Message-ID"]
+    names = Counter(message["Message-ID"] for message in post_office.to(bob.email))
+    assert len(names) == 49
+    assert set(names.values()) == {1}
+    assert Delivery.objects.filter(notice__game__in=games, sent__isnull=False).count() == 50
