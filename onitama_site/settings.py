@@ -250,6 +250,8 @@ if VAPID_PRIVATE_KEY:
 # Who may be posted to: an address that a browser names must not lead into our own network.
 PUSH_HOSTS = [
     "fcm.googleapis.com",
+    # Of the Chromium that distributions build.
+    "jmt17.google.com",
     "updates.push.services.mozilla.com",
     "*.push.services.mozilla.com",
     "*.notify.windows.com",

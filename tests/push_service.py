@@ -45,6 +45,13 @@ def raw(value: str) -> bytes:
     return urlsafe_b64decode(value + "=" * (-len(value) % 4))
 
 
+def _serve(handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
 class Post(NamedTuple):
     path: str
     headers: Mapping[str, str]
@@ -79,13 +86,59 @@ class PushService:
             def log_message(self, format: str, *args: Any) -> None:
                 """Nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _serve(Handler)
         self.host = f"127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def address(self, path: str = "/push/1") -> str:
         return f"http://{self.host}{path}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class Registry:
+    """Where a chromium registers for push, in the place of Google's: it gives out tokens."""
+
+    def __init__(self) -> None:
+        self.tokens: list[str] = []
+        registry = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                answer = registry.answer(self.path, body)
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Nothing."""
+
+        self._server = _serve(Handler)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What tells a chromium to come here."""
+        address = f"127.0.0.1:{self._server.server_port}"
+        return (
+            f"--gcm-checkin-url=http://{address}/checkin",
+            f"--gcm-registration-url=http://{address}/register",
+            # Where messages would come from: nothing listens there.
+            "--gcm-mcs-endpoint=https://127.0.0.1:9",
+        )
+
+    def answer(self, path: str, body: bytes) -> bytes:
+        if path == "/checkin":
+            # AndroidCheckinResponse: stats_ok, then android_id and security_token, two fixed64.
+            return bytes([0x08, 1, 0x39, *[7] * 8, 0x41, *[9] * 8])
+        if b"delete=true" in body:
+            return b"deleted=yes"
+        if b"X-subtype=wp:" not in body:
+            return b"token=of-the-browsers-own"
+        self.tokens.append(f"token-{len(self.tokens) + 1}")
+        return f"token={self.tokens[-1]}".encode()
 
     def close(self) -> None:
         self._server.shutdown()
