@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from onitama_site import environment
+from onitama_site import environment, vapid
 
 SETTINGS = Path(environment.__file__).with_name("settings.py")
+KEY = vapid.make()
 PUBLIC = {"SITE_URL": "https://onitama.example", "EMAIL_URL": "smtp://mail.example:25"}
 
 
@@ -23,6 +24,8 @@ PUBLIC = {"SITE_URL": "https://onitama.example", "EMAIL_URL": "smtp://mail.examp
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data directory of its own, and none of the settings from outside."""
     for name in ("DATABASE_URL", "EMAIL_URL", "ONITAMA_MAILBOX", "SITE_URL", "TEST_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("MAIL_FROM", "PUSH_HOSTS", "VAPID_CONTACT", "VAPID_PRIVATE_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ONITAMA_DATA", str(tmp_path / "data"))
     return tmp_path / "data"
@@ -122,12 +125,40 @@ def test_the_mailbox_is_shown_on_loopback(monkeypatch: pytest.MonkeyPatch, host:
         ("ENGINE_TIME_LIMIT", "nan"),
         ("SWEEP_SECONDS", "3600"),
         ("VISIBILITY_TIMEOUT", "1e9"),
+        ("VAPID_PRIVATE_KEY", "key"),
+        ("VAPID_PRIVATE_KEY", "A" * 43),
+        ("VAPID_PRIVATE_KEY", "_" * 43),
+        ("PUSH_HOSTS", "*"),
+        ("PUSH_HOSTS", "*.com/x"),
+        ("PUSH_HOSTS", "https://push.example.org"),
     ],
 )
 def test_it_refuses_nonsense(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=name) as caught:
         read(monkeypatch, **{name: value})
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("data")
+def test_push_is_off_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of no use then, so nothing is asked of it.
+    found = read(monkeypatch, MAIL_FROM="nobody")
+    assert (found["VAPID_PRIVATE_KEY"], found["VAPID_PUBLIC_KEY"]) == ("", "")
+
+
+@pytest.mark.usefixtures("data")
+def test_push_is_on_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = read(monkeypatch, VAPID_PRIVATE_KEY=KEY, PUSH_HOSTS="Push.example.org, *.example.net")
+    assert found["VAPID_PUBLIC_KEY"] == vapid.public_key(KEY)
+    assert found["VAPID_CONTACT"] == "mailto:onitama@127.0.0.1"
+    assert found["PUSH_HOSTS"][-2:] == ["push.example.org", "*.example.net"]
+    found = read(monkeypatch, MAIL_FROM="Games <games@onitama.example>")
+    assert found["VAPID_CONTACT"] == "mailto:games@onitama.example"
+    found = read(monkeypatch, VAPID_CONTACT="https://onitama.example/about")
+    assert found["VAPID_CONTACT"] == "https://onitama.example/about"
+    for nonsense in ("games@onitama.example", "mailto:games", "http://onitama.example"):
+        with pytest.raises(ImproperlyConfigured, match="VAPID_CONTACT"):
+            read(monkeypatch, VAPID_CONTACT=nonsense)
 
 
 @pytest.mark.usefixtures("data")
