@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from random import SystemRandom
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -176,8 +177,13 @@ def _open(challenge_id: int, now: datetime) -> Challenge:
 def _close(row: Challenge, status: Challenge.Status, now: datetime, *fields: str) -> None:
     row.status = status
     row.save(update_fields=["status", *fields])
-    keys = (f"challenge:c{row.pk}:{event}" for event in ("received", "waits"))
-    Notice.objects.filter(challenge=row, key__in=keys, seen=None, withdrawn=None).update(
+    _withdraw_notices(Challenge.objects.filter(pk=row.pk), now)
+
+
+def _withdraw_notices(closed: QuerySet[Challenge], now: datetime) -> None:
+    """Nobody is asked any more, nor waits for the answer."""
+    asks = Q(key__endswith=":received") | Q(key__endswith=":waits")
+    Notice.objects.filter(asks, challenge__in=closed, seen=None, withdrawn=None).update(
         withdrawn=now
     )
 
@@ -243,6 +249,7 @@ def _tell_challenger(row: Challenge, answer: str, now: datetime) -> None:
 
 def expire(now: datetime) -> None:
     """Close the challenges nobody answered in a fortnight."""
-    Challenge.objects.filter(status=Challenge.Status.OPEN, expires__lte=now).update(
-        status=Challenge.Status.EXPIRED
-    )
+    expired = Challenge.objects.filter(status=Challenge.Status.OPEN, expires__lte=now)
+    with transaction.atomic():
+        _withdraw_notices(expired, now)
+        expired.update(status=Challenge.Status.EXPIRED)

@@ -124,15 +124,24 @@ def _waiting(game: Game) -> QuerySet[Notice]:
 
 def unread(player: User) -> QuerySet[Notice]:
     """What the bell counts and lists, the newest first; not what waits on a channel of its own."""
-    shown = Notice.objects.filter(player=player).exclude(kind=Notice.TEST)
-    silent = Subscription.objects.filter(player=player, site=False)
-    shown = shown.exclude(kind__in=silent.values("kind"))
-    return shown.filter(seen__isnull=True, withdrawn__isnull=True).order_by("-pk")
+    return _shown(player).filter(seen__isnull=True, withdrawn__isnull=True).order_by("-pk")
 
 
 def seen_lately(player: User, *, since: datetime) -> QuerySet[Notice]:
-    shown = Notice.objects.filter(player=player).exclude(kind=Notice.TEST)
-    return shown.filter(seen__gte=since, withdrawn__isnull=True).order_by("-seen", "-pk")
+    return _shown(player).filter(seen__gte=since, withdrawn__isnull=True).order_by("-seen", "-pk")
+
+
+def _shown(player: User) -> QuerySet[Notice]:
+    silent = Subscription.objects.filter(player=player, site=False)
+    told = Notice.objects.filter(player=player).exclude(kind=Notice.TEST)
+    return told.exclude(kind__in=silent.values("kind"))
+
+
+def take_back(untrue: Iterable[Notice], *, now: datetime) -> None:
+    """Withdraw what is no longer so although no deed has said it."""
+    keys = [notice.pk for notice in untrue]
+    if keys:
+        Notice.objects.filter(pk__in=keys, withdrawn__isnull=True).update(withdrawn=now)
 
 
 def see_all(player: User, *, now: datetime) -> None:
