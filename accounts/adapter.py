@@ -101,6 +101,7 @@ class AccountAdapter(DefaultAccountAdapter):
         data, person = form.cleaned_data, cast("User", user)
         person.username, person.email = data["username"], data["email"]
         person.set_password(data["password1"])
+        person.time_zone = data["time_zone"] or person.time_zone
         try:
             if person.pk is None:
                 with transaction.atomic():

@@ -57,6 +57,15 @@ class SignupForm(Plain, allauth.SignupForm):
         self.fields["email"].help_text = _(
             "For mails about your games, and to let you in again. Nobody else sees it."
         )
+        # A script fills it in; without one the zone is chosen under Preferences.
+        self.fields["time_zone"] = forms.CharField(
+            required=False, widget=forms.HiddenInput(attrs={"data-zone": True})
+        )
+
+    def clean_time_zone(self) -> str:
+        """The zone, or nothing where there is none of that name: nobody typed it."""
+        zone: str = self.cleaned_data["time_zone"]
+        return zone if User(time_zone=zone).zone.key == zone else ""
 
 
 class LoginForm(Plain, allauth.LoginForm):

@@ -51,12 +51,12 @@ def _new_row(now: datetime) -> User:
 
 
 def become_person(guest: User, now: datetime) -> bool:
-    """Keep the guest's row under the name, address and password set on it; False: it is none.
+    """Keep the guest's row under the name, address and so on that are set on it; False: it is none.
 
     Two sign-ups from one session are one: the condition lets only the first through.
     """
     guest.kind, guest.date_joined = User.Kind.PERSON, now
-    fields = ("username", "email", "password", "kind", "date_joined")
+    fields = ("username", "email", "password", "kind", "date_joined", "time_zone")
     changes = {field: getattr(guest, field) for field in fields}
     with transaction.atomic():
         return bool(User.objects.filter(pk=guest.pk, kind=User.Kind.GUEST).update(**changes))

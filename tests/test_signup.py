@@ -51,6 +51,33 @@ def test_it_keeps_addresses_in_lower_case(client: Client) -> None:
     assert EmailAddress.objects.get().email == "ada@example.org"
 
 
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("Europe/Zagreb", "Europe/Zagreb"),
+        ("", "UTC"),
+        ("Mars/Olympus", "UTC"),
+        ("../../etc/passwd", "UTC"),
+        ("x" * 5000, "UTC"),
+    ],
+)
+def test_it_keeps_the_time_zone_that_the_browser_names(
+    client: Client, sent: str, kept: str
+) -> None:
+    assert 'name="time_zone" data-zone' in client.get(SIGNUP).content.decode()
+    assert sign_up(client, time_zone=sent).status_code == 302
+    assert User.objects.get(username="Ada").time_zone == kept
+
+
+def test_a_guest_s_own_time_zone_stays_where_the_browser_names_none(client: Client) -> None:
+    guest = world.guest()
+    User.objects.filter(pk=guest.pk).update(time_zone="Asia/Tokyo")
+    client.force_login(guest)
+    sign_up(client)
+    guest.refresh_from_db()
+    assert (guest.username, guest.time_zone) == ("Ada", "Asia/Tokyo")
+
+
 def test_it_goes_on_to_where_the_reader_was(client: Client) -> None:
     assert sign_up(client, next="/players/bob/")["Location"] == "/players/bob/"
 

@@ -119,5 +119,6 @@ def test_it_can_be_taken_back_under_preferences(row: Subscription, alice: User) 
     client = Client()
     client.post(address(row))
     client.force_login(alice)
-    client.post("/preferences/", {"mails": Kind.values, "time_zone": "UTC"})
+    asked = {"mail": Kind.values, "mail_mode": "every", "time_zone": "UTC", "out_of_time": "win"}
+    client.post("/preferences/", asked)
     assert notices.wanted(alice) == Kind.values

@@ -11,9 +11,17 @@ function tell(text) {
   alertBox.append(line);
 }
 
-document.addEventListener("htmx:responseError", () => tell(alertBox.dataset.failed));
-document.addEventListener("htmx:sendError", () => tell(alertBox.dataset.offline));
+// Of what the bell asks for by itself nothing is told, for nobody waits for it.
+const isBell = (event) => event.target.id === "bell";
+
+document.addEventListener("htmx:responseError", (event) => {
+  if (!isBell(event)) tell(alertBox.dataset.failed);
+});
+document.addEventListener("htmx:sendError", (event) => {
+  if (!isBell(event)) tell(alertBox.dataset.offline);
+});
 document.addEventListener("htmx:afterRequest", (event) => {
+  if (isBell(event)) return;
   if (event.detail.successful) alertBox.textContent = "";
   // A button is off while its form is sent, and so loses the focus it needs to try again.
   else if (document.activeElement === document.body) {
@@ -28,6 +36,35 @@ document.addEventListener("htmx:afterSettle", () => {
     next.removeAttribute("data-focus");
     next.focus();
   }
+});
+
+// The number of unread notices stands in the title and on the icon of an open page, too.
+function ring() {
+  const bell = document.getElementById("bell");
+  const { count, icon } = bell.dataset;
+  const title = document.title.replace(/^\(\d+\) /, "");
+  document.title = count === "0" ? title : `(${count}) ${title}`;
+  document.querySelector("link[rel=icon]").href = icon;
+}
+
+document.addEventListener("htmx:load", (event) => {
+  if (isBell(event)) ring();
+});
+
+// A move is seen by making it; a page that comes back from elsewhere may have missed much.
+function askBell() {
+  const bell = document.getElementById("bell");
+  if (bell) htmx.trigger(bell, "refresh");
+}
+
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (event.detail.successful && event.detail.requestConfig.verb === "post") askBell();
+});
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) askBell();
+});
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) askBell();
 });
 
 // A long record shows the ply the page is about; the page itself stays where it is.
@@ -89,3 +126,30 @@ document.addEventListener("submit", (event) => {
   if (event.timeStamp - posted.get(form) < 2000) event.preventDefault();
   else posted.set(form, event.timeStamp);
 });
+
+// The time zone this device goes by: filled in for somebody new, offered to everybody else.
+function zoneOf(name) {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return name;
+  }
+}
+
+for (const field of document.querySelectorAll("input[data-zone]")) field.value = zoneOf() ?? "";
+
+const zoneOffer = document.getElementById("zone-offer");
+
+if (zoneOffer) {
+  const list = document.getElementById("id_time_zone");
+  const zone = [...list.options].find((option) => option.value === zoneOf());
+  if (zone && zoneOf(list.value) !== zone.value) {
+    zoneOffer.querySelector("b").textContent = zone.text;
+    zoneOffer.hidden = false;
+    zoneOffer.querySelector("button").addEventListener("click", () => {
+      zone.selected = true;
+      zoneOffer.hidden = true;
+      list.focus();
+    });
+  }
+}
