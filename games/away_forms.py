@@ -8,8 +8,6 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
-
 # An announcement further ahead is a slip of the keyboard.
 FURTHEST = timedelta(days=366)
 
@@ -33,15 +31,6 @@ class AwayForm(forms.Form):
             " no deadline changes by it. Leave it empty when you are here."
         ),
         error_messages={"invalid": _("Write the date as year, month and day: 2026-12-31.")},
-    )
-    out_of_time = forms.ChoiceField(
-        label=_("When my opponent runs out of time"),
-        choices=User.OutOfTime,
-        widget=forms.RadioSelect,
-        help_text=_(
-            "A game that is aborted counts for nobody, and stays visible. Where whoever ran out of"
-            " time had never moved, it is always aborted."
-        ),
     )
 
     def __init__(self, today: date, *args: Any, **kwargs: Any) -> None:

@@ -148,6 +148,10 @@ class PreferencesForm(forms.Form):
         label=_("When an opponent runs out of time"),
         choices=User.OutOfTime.choices,
         widget=forms.RadioSelect,
+        help_text=_(
+            "A game that is aborted counts for nobody, and stays visible. Where whoever ran out of"
+            " time had never moved, it is always aborted."
+        ),
     )
     language = forms.ChoiceField(
         label=_("Language of my mails"), choices=lambda: settings.LANGUAGES

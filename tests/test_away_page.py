@@ -19,7 +19,7 @@ from tests.world import guest, person
 pytestmark = pytest.mark.django_db
 
 PAGE = "/preferences/away/"
-AS_IT_IS = {"away_on": "on", "away_until": "", "out_of_time": "win"}
+AS_IT_IS = {"away_on": "on", "away_until": ""}
 
 
 @pytest.fixture
@@ -61,10 +61,10 @@ def test_a_guest_has_none(client: Client) -> None:
 
 def test_it_saves_and_says_so(hers: Client, alice: User) -> None:
     until = timezone.now().date() + timedelta(days=10)
-    answer = post(hers, away_on="", away_until=until.isoformat(), out_of_time="abort")
+    answer = post(hers, away_on="", away_until=until.isoformat())
     assertRedirects(answer, PAGE, status_code=303, fetch_redirect_response=False)
     alice.refresh_from_db()
-    assert (alice.away_on, alice.away_until, alice.out_of_time) == (False, until, "abort")
+    assert (alice.away_on, alice.away_until) == (False, until)
     page = hers.get(PAGE)
     assertContains(page, "Saved.")
     assertContains(page, f'value="{until.isoformat()}"')
@@ -82,9 +82,9 @@ def test_saving_leaves_hours_and_all_else_alone(hers: Client, alice: User) -> No
     """Hours may be taken while the form stands open."""
     hers.get(PAGE)
     hold(alice, 17)
-    post(hers, out_of_time="abort")
+    post(hers, away_on="")
     alice.refresh_from_db()
-    assert (alice.away_hours, alice.out_of_time) == (17, "abort")
+    assert (alice.away_hours, alice.away_on) == (17, False)
 
 
 def days_from_now(days: int) -> str:
@@ -105,16 +105,11 @@ def days_from_now(days: int) -> str:
 def test_a_day_that_makes_no_sense_is_refused(
     hers: Client, alice: User, until: str, said: str
 ) -> None:
-    answer = post(hers, away_until=until, out_of_time="abort")
+    answer = post(hers, away_on="", away_until=until)
     assertContains(answer, said, status_code=422)
     assertContains(answer, 'aria-invalid="true"', status_code=422)
     alice.refresh_from_db()
-    assert (alice.away_until, alice.out_of_time) == (None, "win")
-
-
-@pytest.mark.parametrize("wish", ["", "lose", "WIN"])
-def test_a_wish_that_is_not_offered_is_refused(hers: Client, wish: str) -> None:
-    assert post(hers, out_of_time=wish).status_code == 422
+    assert (alice.away_until, alice.away_on) == (None, True)
 
 
 def test_today_is_the_player_s_own(hers: Client, alice: User) -> None:

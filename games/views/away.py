@@ -52,15 +52,13 @@ def _as_it_is(player: User) -> dict[str, object]:
     return {
         "away_on": player.away_on,
         "away_until": away_time.until(player, timezone.now()),
-        "out_of_time": player.out_of_time,
     }
 
 
 def _save(player: User, form: AwayForm) -> None:
     player.away_on = form.cleaned_data["away_on"]
     player.away_until = form.cleaned_data["away_until"]
-    player.out_of_time = form.cleaned_data["out_of_time"]
-    player.save(update_fields=["away_on", "away_until", "out_of_time"])
+    player.save(update_fields=["away_on", "away_until"])
 
 
 def _figures(player: User) -> dict[str, object]:
