@@ -1,4 +1,4 @@
-"""What every page shows of the games: how many wait for the reader."""
+"""What every page shows of the games: how much waits for the reader, and mail that is refused."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from games.models import Seat
+from accounts import mail
+from games.views.bell import waits
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """`turn_count`, asked only by templates that show it; 0 for readers without an account."""
+    """`waits` and `turn_count`, asked only by templates that show them; nothing for readers
+    without an account."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"turn_count": 0}
-    return {"turn_count": SimpleLazyObject(Seat.objects.to_move(user.pk).count)}
+    found = SimpleLazyObject(lambda: waits(user))
+    return {
+        "waits": found,
+        "turn_count": SimpleLazyObject(lambda: found.to_move),
+        "mail_refused": mail.refuses(user),
+    }

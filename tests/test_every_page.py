@@ -48,6 +48,8 @@ NO_PAGES = {
     # Of the admin; the first two of these are not reached, ours stand before them.
     *("admin:login", "admin:password_change", "admin:logout"),
     *("admin:autocomplete", "admin:jsi18n", "admin:view_on_site"),
+    # Of the bell and the preferences.
+    *("count", "see_all", "send_test"),
 }
 # Of allauth, for ways to log in that are off: they lead elsewhere.
 OFF = {
@@ -212,6 +214,29 @@ def of_lists(people: People) -> Iterator[Look]:
     yield Look("/", "", "Five cards. No dice.")
     yield Look("/rules/", "", "Every card")
     yield Look("/rules/", "alice", "Every card")
+    yield from _told(people)
+
+
+def _told(people: People) -> Iterator[Look]:
+    """What the bell says, and what there is to say of mails."""
+    alice, frida, now = people["alice"], people["frida"], timezone.now()
+    notices.tell(alice, Kind.OUTAGE, "outage:o1", now=now)
+    Delivery.objects.get(notice__key="outage:o1").mark_refused(now, "550 5.1.1 no such mailbox")
+    yield Look("/preferences/", "alice", "refused: 550 5.1.1 no such mailbox")
+    yield Look("/preferences/", "alice", "A test mail is on its way", do=press("Send me a test"))
+    yield Look("/preferences/", "alice", "Give both ends", 422, leave_quiet_hours_open)
+    yield Look("/notices/", "alice", "Mark all as read")
+    yield Look("/notices/", "alice", "Seen lately", do=press("Mark all as read"))
+    yield Look("/notices/", "frida", "When an opponent moves")
+    yield Look("/notices/", "guest", "You have seen everything.")
+    User.objects.filter(pk=frida.pk).update(bounces=3)
+    yield Look("/games/", "frida", "has refused our last mails")
+    yield Look("/preferences/", "frida", "none goes there any more")
+
+
+def leave_quiet_hours_open(page: Page) -> None:
+    page.get_by_label("from", exact=True).fill("22:00")
+    press("Save")(page)
 
 
 def challenge_nobody(page: Page) -> None:

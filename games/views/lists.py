@@ -190,7 +190,7 @@ def your_turn(request: Request) -> HttpResponse:
         "sent": _asked(asked.filter(challenger=player), "challenged"),
         "reasons": Challenge.Reason.choices,
         "finished": _newest(player.seats.filter(ended__gt=now - JUST))[:FINISHED_SHOWN],
-        "unreached": player.is_person and not mail.address(player),
+        "unreached": player.is_person and not mail.confirmed([player]),
     }
     return render(request, "games/your_turn.html", context)
 
