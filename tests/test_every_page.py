@@ -44,7 +44,7 @@ LIGHTS: tuple[tuple[Literal["light", "dark"], int], ...] = (
 NO_PAGES = {
     *("move", "resign", "abort", "offer_draw", "accept_draw", "decline_draw"),
     *("play_computer", "accept_challenge", "decline_challenge", "withdraw_challenge"),
-    *("record", "board", "mail_html", "favicon"),
+    *("record", "board", "mail_html", "favicon", "feed_turns", "feed_deadlines", "remove_feed"),
     # Of the admin; the first two of these are not reached, ours stand before them.
     *("admin:login", "admin:password_change", "admin:logout"),
     *("admin:autocomplete", "admin:jsi18n", "admin:view_on_site"),
@@ -208,6 +208,11 @@ def of_lists(people: People) -> Iterator[Look]:
     yield Look("/preferences/", "dora", "your address is not confirmed")
     yield Look("/preferences/", "guest", "A guest is told nothing by mail.")
     yield Look("/preferences/", "eve", "Saved.", do=press("Save"))
+    feeds = "/preferences/feeds/"
+    yield Look(feeds, "guest", "A guest has no feeds.")
+    yield Look(feeds, "alice", "Make an address")
+    yield Look(feeds, "alice", "it is shown this once", do=press("Make an address"))
+    yield Look(feeds, "alice", "Your address was made:")
     token = notices.subscription(bob, Kind.TURN).token
     yield Look(f"/unsubscribe/{token}/", "", "No more mails of this kind?")
     yield Look(f"/unsubscribe/{token}/", "", "No more of these mails", do=press("Send me no more"))
