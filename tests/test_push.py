@@ -131,7 +131,7 @@ def test_it_tells_whose_turn_it_is(
 def test_a_message_carries_no_secret(
     service: PushService, browser: Browser, alice: User, device: PushDevice, game: Game
 ) -> None:
-    secret = notices.subscription(alice, Kind.TURN).token
+    secret = world.subscription(alice, Kind.TURN).token
     as_(alice)
     send(turn(game, alice), device)
     [post] = service.posts
@@ -753,7 +753,7 @@ def test_the_forms_follow_the_rules_of_the_house(
         assert getattr(as_(alice), method)(ADD).status_code == 405
     assert as_(alice).post(PAGE).status_code == 405
     guest = as_(world.guest())
-    assertContains(guest.get(PAGE), "A guest is told nothing.")
+    assertContains(guest.get(PAGE), "A guest’s browser tells nothing.")
     assertNotContains(guest.get(PAGE), "Tell me in this browser")
     assert guest.post(ADD, browser.subscription).status_code == 403
     assert not PushDevice.objects.exists()

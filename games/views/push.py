@@ -37,7 +37,7 @@ def when_configured(view: View) -> View:
 
 
 def _person(request: Request) -> User:
-    """Guests are told nothing, by mail or otherwise: they have not said who they are."""
+    """Guests are told nothing while they are away: they have not said who they are."""
     player = reader(request)
     if not player.is_person:
         raise PermissionDenied
