@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from random import Random
 
 import pytest
 
@@ -530,3 +531,35 @@ def test_away_until_is_over_after_that_day_where_the_player_lives(alice: User) -
     assert away.until(alice, datetime(2026, 12, 5, 11, tzinfo=UTC)) is None
     alice.away_until = None
     assert away.until(alice, NOW) is None
+
+
+# --- whoever comes, and whenever ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_late_settling_finds_what_punctual_sweeps_would_have(seed: int) -> None:
+    """Games due at random minutes, few hours, a month's first between: the ledgers are the same."""
+    chance = Random(seed)
+    minutes = [chance.randrange(0, 20 * 60) for _ in range(6)]
+    spent = [chance.choice([0, 0, 160, 166, 168]) for _ in minutes]
+    begin, held = MONTH - 10 * HOUR, chance.randrange(0, 12)
+    ends, ledgers = [], []
+    for name in ("punctual", "late"):
+        player, other = holder(name, held), holder(f"of_{name}")
+        games = [due(player, other, begin + n * MINUTE) for n in minutes]
+        for game, hours in zip(games, spent, strict=True):
+            use(game, hours)
+        if name == "punctual":
+            for n in range(60):
+                now = begin + n * HOUR / 2
+                for game in Game.objects.running().filter(deadline__lte=now).order_by("deadline"):
+                    play.settle(game.pk, now)
+        chance.shuffle(games)
+        for game in games:
+            play.settle(game.pk, begin + 30 * HOUR)
+        games.sort(key=lambda game: game.pk)
+        over = [fresh(game) for game in games]
+        ends.append([(game.termination, game.deadline, used(game)) for game in over])
+        ledgers.append(ledger(player))
+    assert ends[0] == ends[1]
+    assert ledgers[0] == ledgers[1]
