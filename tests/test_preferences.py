@@ -390,12 +390,14 @@ def test_it_says_what_became_of_the_last_mail(as_alice: Client, alice: User) -> 
     delivery = Delivery.objects.get(notice__player=alice, notice__game=game)
     delivery.mark_sent(now)
     response = as_alice.get(PAGE)
-    assertContains(response, "The last one: Your turn against bob, <time")
+    told = f'The last one: <a href="/games/{game.pk}/">Your turn against bob</a>, <time'
+    assertContains(response, told)
     assertContains(response, "accepted")
     notices.tell(alice, Kind.OUTAGE, "outage:o2", now=now)
     Delivery.objects.get(notice__key="outage:o2").mark_refused(now, "550 5.1.1 <b>no</b> such")
     response = as_alice.get(PAGE)
-    assertContains(response, "The last one: The site was away, and deadlines have moved, <time")
+    told = 'The last one: <a href="/games/">The site was away, and deadlines have moved</a>, <time'
+    assertContains(response, told)
     assertContains(response, "refused: 550 5.1.1 &lt;b&gt;no&lt;/b&gt; such")
 
 

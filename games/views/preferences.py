@@ -24,7 +24,7 @@ from games import digests, notices, push, reminders
 from games.models import Delivery, Kind, Subscription
 from games.preference_forms import CHANNELS, PreferencesForm
 from games.views.answers import SeeOther, never_stored, reader
-from games.views.bell import headline
+from games.views.bell import line
 from games.waking import wake_mail
 
 # What the form says of the player's own row.
@@ -53,7 +53,7 @@ def preferences(request: Request) -> HttpResponse:
         "form": form,
         "address": _address(player),
         "last_mail": last,
-        "last_mail_told": last and headline(last.notice),
+        "last_mail_about": last and line(last.notice, now),
         "pushes": pushes,
         "now": now,
     }
