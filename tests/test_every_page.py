@@ -21,11 +21,12 @@ from django.utils import timezone
 from playwright.sync_api import Page, Response, expect
 
 from accounts.models import Mail, User
-from games import challenges, notices, play
+from games import challenges, notices, play, push
 from games.models import Challenge, Delivery, Heartbeat, Kind, Outage
 from games.onitama.cards import Deal
 from tests import mails, world
 from tests.browser import Windows, windows
+from tests.push_service import KEY
 from tests.servers import Site, Visitor
 
 AXE = Axe().axe_script
@@ -45,6 +46,7 @@ NO_PAGES = {
     *("move", "resign", "abort", "offer_draw", "accept_draw", "decline_draw"),
     *("play_computer", "accept_challenge", "decline_challenge", "withdraw_challenge"),
     *("record", "board", "mail_html", "favicon", "feed_turns", "feed_deadlines", "remove_feed"),
+    *("add_push_device", "remove_push_device", "service_worker"),
     # Of the admin; the first two of these are not reached, ours stand before them.
     *("admin:login", "admin:password_change", "admin:logout"),
     *("admin:autocomplete", "admin:jsi18n", "admin:view_on_site"),
@@ -126,7 +128,7 @@ def of_games(people: People) -> Iterator[Look]:
     yield Look(f"/games/{private.pk}/", "alice", "private")
     computer = world.against_level(guest, actions=("crab:b1b2",))
     yield Look(f"/games/{computer.pk}/", "guest", "The computer answers within seconds.")
-    late = world.running(alice, bob, ("crab:b1b2",), now=timezone.now() - timedelta(days=9))
+    late = world.running(alice, bob, ("crab:b1b2",), now=timezone.now() - timedelta(days=11))
     yield Look(f"/games/{late.pk}/", "alice", "Out of time")
 
 
@@ -213,6 +215,15 @@ def of_lists(people: People) -> Iterator[Look]:
     yield Look(feeds, "alice", "Make an address")
     yield Look(feeds, "alice", "it is shown this once", do=press("Make an address"))
     yield Look(feeds, "alice", "Your address was made:")
+    devices = "/preferences/devices/"
+    where = "https://fcm.googleapis.com/fcm/send/x"
+    push.add(bob, where, p256dh="x", auth="x", name="Firefox on Linux", now=now)
+    yield Look(devices, "guest", "A guest’s browser tells nothing.")
+    yield Look(devices, "bob", "On the list")
+    away = "/preferences/away/"
+    yield Look(away, "guest", "there no clock runs")
+    yield Look(away, "alice", "What everybody begins with")
+    yield Look(away, "alice", "Saved.", do=press("Save"))
     token = notices.subscription(bob, Kind.TURN).token
     yield Look(f"/unsubscribe/{token}/", "", "No more mails of this kind?")
     yield Look(f"/unsubscribe/{token}/", "", "No more of these mails", do=press("Send me no more"))
@@ -377,18 +388,17 @@ def try_too_often(page: Page) -> None:
 
 
 def of_admin(people: People) -> Iterator[Look]:
-    """What the staff look at: each list, with rows, searched and filtered, and a row of each."""
+    """Where the staff begin, and each list, with rows, searched and filtered."""
     yield Look("/admin/", "", "New here?")
     yield Look("/admin/", "alice", "That is not yours to do", 403)
     yield Look("/admin/", "chief", "None available")
     yield Look("/admin/games/", "chief", "Heartbeats")
+    world.copies(world.finished(people["alice"], people["bob"]), 60)
     for row, query in rows_of_admin(people):
         path = admin_path(row)
         yield Look(path, "chief", str(row._meta.verbose_name))
         if query:
             yield Look(f"{path}?{query}", "chief", "Clear all filters")
-        yield Look(f"{path}{row.pk}/change/", "chief", str(row))
-        yield Look(f"{path}{row.pk}/history/", "chief", "doesn’t have a change history")
     yield Look("/admin/games/game/?p=2", "chief", "62 games")
     yield Look("/admin/games/game/?q=zoe", "chief", "0 games")
     yield Look("/admin/accounts/user/?q=zoe&o=1.-2", "chief", "0 users")
@@ -396,15 +406,22 @@ def of_admin(people: People) -> Iterator[Look]:
     yield Look("/admin/games/game/999/", "chief", "doesn’t exist")
 
 
+def of_admin_rows(people: People) -> Iterator[Look]:
+    for row, _query in rows_of_admin(people):
+        path = f"{admin_path(row)}{row.pk}/"
+        yield Look(f"{path}change/", "chief", str(row))
+        yield Look(f"{path}history/", "chief", "doesn’t have a change history")
+
+
 def rows_of_admin(people: People) -> Iterator[tuple[Model, str]]:
     """A row of each model that the staff look at, and a query to which its list has an answer."""
     alice, bob, now = people["alice"], people["bob"], timezone.now()
-    world.copies(world.finished(alice, bob), 60)
     game = world.running(alice, bob, world.REPETITION[:5])
     Client().post("/accounts/password/reset/", {"email": alice.email})
     told = Delivery.objects.filter(notice__player=bob).latest("pk")
     yield game, "q=ali&status__exact=running"
-    yield ask(bob, alice), "q=ali&status__exact=open"
+    asked = Challenge.objects.filter(challenger=bob, challenged=alice, status="open").first()
+    yield asked or ask(bob, alice), "q=ali&status__exact=open"
     yield told.notice, "q=bob&kind__exact=turn"
     yield told, "q=bob&failed__isempty=1"
     yield notices.subscription(alice, Kind.TURN), "q=ali&kind__exact=turn"
@@ -413,7 +430,7 @@ def rows_of_admin(people: People) -> Iterator[tuple[Model, str]]:
     yield alice, "q=ali&kind__exact=person"
     yield Mail.objects.filter(recipient=alice.email).latest("pk"), "q=alice&sent__isempty=1"
     yield EmailAddress.objects.get(email=alice.email), "q=ali&verified__exact=1"
-    yield Group.objects.create(name="helpers"), ""
+    yield Group.objects.get_or_create(name="helpers")[0], ""
 
 
 def admin_path(row: Model) -> str:
@@ -467,6 +484,7 @@ FAMILIES: dict[str, Callable[[People], Iterator[Look]]] = {
     "mailbox": of_mailbox,
     "errors": of_errors,
     "admin": of_admin,
+    "admin rows": of_admin_rows,
     "admin changes": of_admin_changes,
 }
 
@@ -511,7 +529,7 @@ def test_every_page_is_fit_to_be_read(
     family: str, people: People, make_site: Callable[..., Site], chromium: str
 ) -> None:
     looks = list(FAMILIES[family](people))
-    site = make_site(ONITAMA_MAILBOX="1")
+    site = make_site(ONITAMA_MAILBOX="1", VAPID_PRIVATE_KEY=KEY)
     site.start_web()
     readers = {look.who for look in looks}
     visitors = {name: site.visitor(people[name] if name else None) for name in readers}
