@@ -250,6 +250,31 @@ def _told(people: People) -> Iterator[Look]:
     yield Look("/preferences/", "frida", "none goes there any more")
 
 
+def of_absence(people: People) -> Iterator[Look]:
+    """Players who are away: by their hours, by what they announced, or without a word."""
+    alice, bob, charlie, now = people["alice"], people["bob"], people["charlie"], timezone.now()
+    began = now - timedelta(days=4, minutes=30)
+    User.objects.filter(pk=bob.pk).update(away_until=(now + timedelta(days=9)).date())
+    mine, theirs = (
+        world.running(*players, world.BLUE_BY_STONE[:2], now=began)
+        for players in ((alice, bob), (bob, alice))
+    )
+    for game in (mine, theirs):
+        play.settle(game.pk, now)
+    yield Look(f"/games/{mine.pk}/", "alice", "Your time ran out.")
+    yield Look(f"/games/{theirs.pk}/", "alice", "Time ran out for bob")
+    yield Look("/players/bob/", "alice", "Away until")
+    yield Look("/games/new/?opponent=bob", "alice", "Send it all the same?")
+    yield Look("/preferences/away/", "alice", f"Game {mine.pk} against bob")
+    User.objects.filter(pk=charlie.pk).update(away_on=False)
+    asked = ask(charlie, alice)
+    for _ in range(2):
+        lost = world.running(charlie, bob, world.BLUE_BY_STONE[:2], now=began)
+        play.settle(lost.pk, now)
+    yield Look(f"/challenges/{asked.pk}/", "alice", "once charlie is back")
+    yield Look("/games/", "alice", "It waits: charlie has lost two games")
+
+
 def leave_quiet_hours_open(page: Page) -> None:
     page.get_by_label("from", exact=True).fill("22:00")
     press("Save")(page)
@@ -479,6 +504,7 @@ FAMILIES: dict[str, Callable[[People], Iterator[Look]]] = {
     "games": of_games,
     "finished games": of_finished_games,
     "lists": of_lists,
+    "absence": of_absence,
     "challenges": of_challenges,
     "accounts": of_accounts,
     "mailbox": of_mailbox,
