@@ -21,7 +21,6 @@ from email.generator import BytesGenerator
 from email.header import Header
 from email.utils import parseaddr
 from io import BytesIO
-from select import select
 from urllib.parse import urlsplit
 
 from allauth.account.models import EmailAddress
@@ -40,8 +39,6 @@ logger = logging.getLogger(__name__)
 
 SEND_MAILS = "accounts.send_mails"
 REMOVED_AFTER = timedelta(days=30)
-# Seconds for which a connection to the mail server is trusted without being asked.
-MOMENT = 2.0
 
 Marks = Callable[[datetime], None]
 
@@ -278,32 +275,14 @@ class Postman:
 
     def __init__(self) -> None:
         self._smtp: smtplib.SMTP | None = None
-        self._used = 0.0
 
     def deliver(self, mail: Mail) -> None:
-        used = self._smtp
-        smtp = self._connected()
+        smtp = self._begun()
         try:
-            self._hand_over(smtp, mail)
-        except smtplib.SMTPSenderRefused as refusal:
-            self._drop()
-            if smtp is not used:
-                raise Delayed(_said(refusal)) from refusal
-            # The server has taken so many over this connection: there may be another.
-            self.deliver(mail)
-        else:
-            self._used = time.monotonic()
-
-    def _hand_over(self, smtp: smtplib.SMTP, mail: Mail) -> None:
-        sender = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
-        try:
-            smtp.sendmail(sender, [mail.recipient], bytes(mail.message))
-        except smtplib.SMTPSenderRefused:
-            raise
-        except smtplib.SMTPRecipientsRefused as refusal:
-            self._answered(*refusal.recipients[mail.recipient])
+            self._judge(*smtp.rcpt(mail.recipient))
+            self._judge(*smtp.data(bytes(mail.message)))
         except smtplib.SMTPDataError as refusal:
-            self._answered(refusal.smtp_code, refusal.smtp_error)
+            self._judge(refusal.smtp_code, refusal.smtp_error)
         except (OSError, ValueError) as error:
             # All other trouble of smtplib is an OSError; a text that fits no wire a ValueError.
             self._drop()
@@ -317,38 +296,50 @@ class Postman:
                 logger.info("the mail server did not say goodbye: %s", error)
         self._drop()
 
-    def _answered(self, code: int, text: bytes | str) -> None:
-        """Only an answer to this very mail is final: 5xx to its recipient or to its text."""
-        answer = f"{code} {_text(text)}"
-        if 500 <= code <= 599:
-            raise Refused(answer)
-        self._drop()
-        raise Delayed(answer)
+    def _begun(self) -> smtplib.SMTP:
+        """A connection on which the server waits for the recipient of a mail.
 
-    def _connected(self) -> smtplib.SMTP:
-        if self._smtp and not self._alive(self._smtp):
+        Servers end a connection after so many mails or seconds, and say so when they are given
+        the next mail, or not at all: then it begins anew on another.
+        """
+        if self._smtp is not None:
+            with suppress(OSError, ValueError):
+                _begin(self._smtp)
+                return self._smtp
+        self._drop()
+        try:
+            self._smtp = _connect()
+            _begin(self._smtp)
+        except (OSError, ValueError) as error:
             self._drop()
-        if self._smtp is None:
-            try:
-                self._smtp = _connect()
-            except (OSError, ValueError) as error:
-                raise Unreachable(_said(error)) from error
+            raise Unreachable(_said(error)) from error
         return self._smtp
 
-    def _alive(self, smtp: smtplib.SMTP) -> bool:
-        """Servers end a connection after so many mails or seconds: one used a moment ago lives
-        unless it says something unasked; else ask before relying on it."""
-        try:
-            if time.monotonic() - self._used < MOMENT:
-                return smtp.sock is not None and not select([smtp.sock], [], [], 0)[0]
-            return bool(smtp.noop()[0] == 250)
-        except (OSError, ValueError):
-            return False
+    def _judge(self, code: int, text: bytes | str) -> None:
+        """Only an answer to this very mail is final: 5xx to its recipient or to its text."""
+        if code in (250, 251):
+            return
+        answer = f"{code} {_text(text)}"
+        if not 500 <= code <= 599:
+            self._drop()
+            raise Delayed(answer)
+        if self._smtp is not None:
+            # The mail that was begun ends here; a server that is gone by now is found out next.
+            with suppress(OSError):
+                self._smtp.rset()
+        raise Refused(answer)
 
     def _drop(self) -> None:
         if self._smtp:
             self._smtp.close()
         self._smtp = None
+
+
+def _begin(smtp: smtplib.SMTP) -> None:
+    sender = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
+    code, text = smtp.mail(sender)
+    if code != 250:
+        raise smtplib.SMTPSenderRefused(code, text, sender)
 
 
 _postman: ContextVar[Postman | None] = ContextVar("postman", default=None)
@@ -367,6 +358,7 @@ def _connect() -> smtplib.SMTP:
             smtp.starttls(context=context)
         if settings.EMAIL_HOST_USER:
             smtp.login(settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD)
+        smtp.ehlo_or_helo_if_needed()
     except BaseException:
         smtp.close()
         raise

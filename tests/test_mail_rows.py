@@ -6,12 +6,14 @@ import smtplib
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from aiosmtpd.smtp import SMTP, Envelope, Session
 from celery import Celery
 from django.conf import settings
 from django.core.mail import EmailMessage, EmailMultiAlternatives, send_mail
@@ -204,6 +206,45 @@ def test_many_mails_go_over_one_connection(
     send_mails()
     assert len(office.received) == 5
     assert len(opened) == 1
+
+
+class Tired(PostOffice):
+    """Takes two mails over a connection, then ends it in its own way."""
+
+    def __init__(self, way: str) -> None:
+        super().__init__()
+        self.way = way
+        self.taken: Counter[Session] = Counter()
+
+    async def handle_MAIL(
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        if self.way == "says so" and self.taken[session] >= 2:
+            return "421 4.7.0 that was enough"
+        envelope.mail_from = address
+        return "250 OK"
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        answer = await super().handle_DATA(server, session, envelope)
+        self.taken[session] += 1
+        if self.way == "hangs up" and self.taken[session] == 2:
+            transport: Any = server.transport
+            transport.write(b"250 OK\r\n")
+            transport.close()
+        return answer
+
+
+@pytest.mark.parametrize("way", ["says so", "hangs up"])
+def test_a_server_that_has_enough_delays_nothing(way: str) -> None:
+    tired = Tired(way)
+    tired.open()
+    rows = [write(f"ada{number}@example.org") for number in range(7)]
+    with server(tired.port):
+        send_mails()
+    tired.close()
+    assert [message["To"] for message in tired.received] == [row.recipient for row in rows]
+    assert {fresh(row).tries for row in rows} == {1}
+    assert all(fresh(row).sent for row in rows)
 
 
 def test_the_longest_due_goes_first(office: PostOffice) -> None:
@@ -419,14 +460,14 @@ def test_a_server_unlike_its_settings_delays_it(
 def test_one_bad_mail_stops_no_other(
     office: PostOffice, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    real = smtplib.SMTP.sendmail
+    real = smtplib.SMTP.rcpt
 
-    def sendmail(self: smtplib.SMTP, sender: str, to: list[str], text: bytes) -> Any:
-        if to == ["ada@example.org"]:
+    def rcpt(self: smtplib.SMTP, recipient: str) -> Any:
+        if recipient == "ada@example.org":
             raise error
-        return real(self, sender, to, text)
+        return real(self, recipient)
 
-    monkeypatch.setattr(smtplib.SMTP, "sendmail", sendmail)
+    monkeypatch.setattr(smtplib.SMTP, "rcpt", rcpt)
     bad, good = write(), write("bob@example.org")
     send_mails()
     assert fresh(good).sent is not None
