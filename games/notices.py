@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -158,11 +158,6 @@ def see_told(player: User, *, now: datetime) -> None:
 # --- what a player wants to be told, and how ------------------------------------------------
 
 
-def subscription(player: User, kind: str) -> Subscription:
-    row, _made = Subscription.objects.get_or_create(player=player, kind=kind)
-    return row
-
-
 def channels(player: User) -> dict[str, tuple[bool, bool, bool]]:
     """For each kind whether the player wants it on site, by mail, by push: at first, all."""
     said = {row.kind: (row.site, row.mail, row.push) for row in player.subscriptions.all()}
@@ -176,19 +171,6 @@ def set_channels(player: User, wanted: Ways) -> None:
         if before[kind] != ways:
             said = dict(zip(("site", "mail", "push"), ways, strict=True))
             Subscription.objects.update_or_create(player=player, kind=kind, defaults=said)
-
-
-def wanted(player: User) -> list[str]:
-    """The kinds of notice the player wants by mail: all, unless they said no."""
-    return [kind for kind, (_site, by_mail, _push) in channels(player).items() if by_mail]
-
-
-def want(player: User, kinds: Collection[str]) -> None:
-    """Send the player mails of these kinds, and of no other."""
-    for kind in Kind.values:
-        Subscription.objects.update_or_create(
-            player=player, kind=kind, defaults={"mail": kind in kinds}
-        )
 
 
 def send_test(player: User, channel: str, *, now: datetime) -> None:

@@ -10,9 +10,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
-from games import notices
+from games import notices, sweep
 from games.models import Challenge, Delivery, Game, Kind, Notice, PushDevice, Subscription
-from tests.world import BLUE_BY_STONE, person, played, running
+from tests.world import BLUE_BY_STONE, person, played, running, subscription
 
 pytestmark = pytest.mark.django_db
 ALL = (True, True, True)
@@ -104,7 +104,7 @@ def test_everything_is_wanted_everywhere_at_first(alice: User) -> None:
 
 
 def test_what_is_set_is_kept_and_nothing_else_changes(alice: User, bob: User) -> None:
-    token = notices.subscription(alice, Kind.OVER).token
+    token = subscription(alice, Kind.OVER).token
     ways: dict[str, tuple[bool, bool, bool]] = {
         Kind.TURN: (True, False, True),
         Kind.OVER: (False, True, False),
@@ -112,7 +112,7 @@ def test_what_is_set_is_kept_and_nothing_else_changes(alice: User, bob: User) ->
     notices.set_channels(alice, ways)
     assert notices.channels(alice) == dict.fromkeys(Kind.values, ALL) | ways
     assert notices.channels(bob) == dict.fromkeys(Kind.values, ALL)
-    assert notices.subscription(alice, Kind.OVER).token == token
+    assert subscription(alice, Kind.OVER).token == token
     notices.set_channels(alice, {Kind.TURN: ALL})
     assert notices.channels(alice)[Kind.TURN] == ALL
     assert notices.channels(alice)[Kind.OVER] == (False, True, False)
@@ -146,3 +146,23 @@ def test_one_a_minute_through_each_channel(alice: User, bob: User) -> None:
     assert Delivery.objects.filter(notice__player=alice, channel="push").count() == 2
     notices.send_test(alice, "mail", now=now + timedelta(seconds=61))
     assert Delivery.objects.filter(notice__player=alice, channel="mail").count() == 2
+
+
+# --- afterwards -----------------------------------------------------------------------------
+
+
+def test_what_was_seen_or_withdrawn_goes_after_ninety_days(
+    game: Game, alice: User, bob: User
+) -> None:
+    now = timezone.now()
+    for number, fate in enumerate(("seen", "withdrawn", "")):
+        notices.tell(bob, Kind.OUTAGE, f"outage:o{number}", now=now - timedelta(days=90))
+        if fate:
+            Notice.objects.filter(key=f"outage:o{number}").update(**{fate: now})
+    notices.tell(bob, Kind.OUTAGE, "outage:o9", now=now - timedelta(days=89))
+    Notice.objects.filter(key="outage:o9").update(seen=now)
+    sweep.clean_up(now)
+    assert set(Notice.objects.filter(player=bob).values_list("key", flat=True)) == {
+        *("outage:o2", "outage:o9", f"turn:g{game.pk}:p2")
+    }
+    assert Delivery.objects.filter(notice__player=bob).count() == 3

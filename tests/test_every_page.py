@@ -224,7 +224,7 @@ def of_lists(people: People) -> Iterator[Look]:
     yield Look(away, "guest", "there no clock runs")
     yield Look(away, "alice", "What everybody begins with")
     yield Look(away, "alice", "Saved.", do=press("Save"))
-    token = notices.subscription(bob, Kind.TURN).token
+    token = world.subscription(bob, Kind.TURN).token
     yield Look(f"/unsubscribe/{token}/", "", "No more mails of this kind?")
     yield Look(f"/unsubscribe/{token}/", "", "No more of these mails", do=press("Send me no more"))
     yield Look("/", "", "Five cards. No dice.")
@@ -449,7 +449,7 @@ def rows_of_admin(people: People) -> Iterator[tuple[Model, str]]:
     yield asked or ask(bob, alice), "q=ali&status__exact=open"
     yield told.notice, "q=bob&kind__exact=turn"
     yield told, "q=bob&failed__isempty=1"
-    yield notices.subscription(alice, Kind.TURN), "q=ali&kind__exact=turn"
+    yield world.subscription(alice, Kind.TURN), "q=ali&kind__exact=turn"
     yield Heartbeat.objects.update_or_create(defaults={"at": now})[0], ""
     yield Outage.objects.create(began=now - timedelta(hours=3), ended=now), ""
     yield alice, "q=ali&kind__exact=person"

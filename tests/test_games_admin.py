@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.asserts import assertContains, assertNotContains
 
 from accounts.models import User
-from games import challenges, notices
+from games import challenges
 from games.admin import ShortPaginator
 from games.models import Game, Heartbeat, Kind, Outage
 from tests import world
@@ -44,7 +44,7 @@ def rows(game: Game, alice: User, bob: User) -> Game:
     challenges.challenge(
         alice, bob, control=world.CONTROL, colour="", deck="base", private=False, now=now
     )
-    notices.subscription(alice, Kind.TURN)
+    world.subscription(alice, Kind.TURN)
     Heartbeat.objects.update_or_create(defaults={"at": now})
     Outage.objects.create(began=now - timedelta(hours=3), ended=now)
     return game
@@ -160,10 +160,10 @@ def test_nothing_can_be_changed(staff: Client, rows: Game, name: str) -> None:
 
 
 def test_mail_can_be_switched_off_for_somebody(staff: Client, rows: Game, alice: User) -> None:
-    row = notices.subscription(alice, Kind.TURN)
+    row = world.subscription(alice, Kind.TURN)
     page = staff.get(address("subscription", row.pk, "change"))
     assertNotContains(page, row.token)
     assertNotContains(staff.get(address("subscription")), row.token)
     staff.post(address("subscription", row.pk, "change"), {"token": "x", "kind": "over"})
-    after = notices.subscription(alice, Kind.TURN)
+    after = world.subscription(alice, Kind.TURN)
     assert (after.pk, after.mail, after.token) == (row.pk, False, row.token)

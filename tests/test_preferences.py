@@ -158,21 +158,21 @@ def test_what_is_saved_is_taken_back(as_alice: Client, alice: User) -> None:
 def test_it_saves_twice_and_back(as_alice: Client, alice: User) -> None:
     for wanted in ([], [], ["draw"], ALL):
         as_alice.post(PAGE, fields(mail=wanted))
-        assert notices.wanted(alice) == wanted
+        assert world.wanted(alice) == wanted
     assert Subscription.objects.filter(player=alice).count() == len(ALL)
 
 
 def test_the_link_in_a_mail_outlives_it(as_alice: Client, alice: User) -> None:
-    token = notices.subscription(alice, "turn").token
+    token = world.subscription(alice, "turn").token
     as_alice.post(PAGE, fields(mail=[]))
-    assert notices.subscription(alice, "turn").token == token
+    assert world.subscription(alice, "turn").token == token
 
 
 def test_it_changes_nobody_else(as_alice: Client) -> None:
     bob = world.person("bob")
     as_alice.post(PAGE, fields(mail=[], time_zone="Asia/Tokyo", digest_hour="9"))
     bob.refresh_from_db()
-    assert notices.wanted(bob) == ALL and bob.time_zone == "UTC" and bob.next_digest is None
+    assert world.wanted(bob) == ALL and bob.time_zone == "UTC" and bob.next_digest is None
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_it_says_at_the_field_what_is_wrong(
 ) -> None:
     refused(as_alice.post(PAGE, fields(**{"confirm_moves": "", **changes})), field)
     alice.refresh_from_db()
-    assert alice.time_zone == "UTC" and notices.wanted(alice) == ALL
+    assert alice.time_zone == "UTC" and world.wanted(alice) == ALL
     assert alice.confirm_moves and alice.quiet_from is None
 
 

@@ -7,7 +7,6 @@ from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains
 
 from accounts.models import User
-from games import notices
 from games.models import Kind, Subscription
 from tests import world
 
@@ -23,7 +22,7 @@ def alice() -> User:
 
 @pytest.fixture
 def row(alice: User) -> Subscription:
-    return notices.subscription(alice, Kind.TURN)
+    return world.subscription(alice, Kind.TURN)
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def address(row: Subscription) -> str:
 def test_one_post_ends_these_mails(mail_program: Client, row: Subscription, alice: User) -> None:
     response = mail_program.post(address(row), ONE_CLICK)
     assertContains(response, "No more of these mails")
-    assert notices.wanted(alice) == [kind for kind in Kind.values if kind != Kind.TURN]
+    assert world.wanted(alice) == [kind for kind in Kind.values if kind != Kind.TURN]
     assert not response.cookies
 
 
@@ -47,13 +46,13 @@ def test_the_body_does_not_matter(mail_program: Client, row: Subscription, alice
     body, form = "List-Unsubscribe=One-Click", "application/x-www-form-urlencoded"
     assert mail_program.post(address(row), body, content_type=form).status_code == 200
     assert mail_program.post(address(row)).status_code == 200
-    assert Kind.TURN not in notices.wanted(alice)
+    assert Kind.TURN not in world.wanted(alice)
 
 
 def test_twice_is_fine(mail_program: Client, row: Subscription, alice: User) -> None:
     for _ in range(2):
         assertContains(mail_program.post(address(row), ONE_CLICK), "No more of these mails")
-    assert len(notices.wanted(alice)) == len(Kind.values) - 1
+    assert len(world.wanted(alice)) == len(Kind.values) - 1
 
 
 @pytest.mark.parametrize("method", ["get", "head", "options", "put", "delete", "patch"])
@@ -62,7 +61,7 @@ def test_nothing_but_a_post_changes_anything(
 ) -> None:
     status = getattr(mail_program, method)(address(row)).status_code
     assert status == (200 if method in ("get", "head") else 405)
-    assert notices.wanted(alice) == Kind.values
+    assert world.wanted(alice) == Kind.values
 
 
 def test_looking_shows_one_button_and_the_way_to_the_preferences(
@@ -85,17 +84,17 @@ def test_it_shows_nothing_of_whose_it_is(mail_program: Client, row: Subscription
 
 def test_it_ends_one_kind_for_one_player(mail_program: Client, row: Subscription) -> None:
     bob = world.person("bob")
-    notices.subscription(bob, Kind.TURN)
+    world.subscription(bob, Kind.TURN)
     mail_program.post(address(row))
-    assert notices.wanted(bob) == Kind.values
+    assert world.wanted(bob) == Kind.values
 
 
 def test_being_logged_in_as_somebody_else_changes_nothing(row: Subscription, alice: User) -> None:
     client, bob = Client(), world.person("bob")
     client.force_login(bob)
     assert client.post(address(row)).status_code == 200
-    assert notices.wanted(bob) == Kind.values
-    assert Kind.TURN not in notices.wanted(alice)
+    assert world.wanted(bob) == Kind.values
+    assert Kind.TURN not in world.wanted(alice)
 
 
 @pytest.mark.parametrize("token", ["x", "x" * 43, "x" * 5000, "%00", "%F0%9F%80%84", "a b", "-"])
@@ -121,4 +120,4 @@ def test_it_can_be_taken_back_under_preferences(row: Subscription, alice: User) 
     client.force_login(alice)
     asked = {"mail": Kind.values, "mail_mode": "every", "time_zone": "UTC", "out_of_time": "win"}
     client.post("/preferences/", asked)
-    assert notices.wanted(alice) == Kind.values
+    assert world.wanted(alice) == Kind.values

@@ -12,9 +12,9 @@ from django.db.models import Model
 from django.utils import timezone
 
 from accounts.models import User
-from games import play
+from games import notices, play
 from games.clock import PRESETS, TimeControl
-from games.models import Deck, Game, Level, Ply, Seat, Side
+from games.models import Deck, Game, Level, Ply, Seat, Side, Subscription
 from games.onitama.cards import DECKS, Colour, Deal
 from games.onitama.position import Position, parse_move
 
@@ -70,6 +70,18 @@ def guest(name: str = "guest-0a1b2c3d") -> User:
 def level(name: Level = Level.RANDOM) -> User:
     user: User = User.objects.get(username=name.value, kind=User.Kind.ENGINE)
     return user
+
+
+def subscription(player: User, kind: str) -> Subscription:
+    """The row of that kind, with the token that its mails carry."""
+    row, _made = Subscription.objects.get_or_create(player=player, kind=kind)
+    return row
+
+
+def wanted(player: User) -> list[str]:
+    """The kinds of notice that the player wants by mail."""
+    told = notices.channels(player)
+    return [kind for kind, (_site, by_mail, _push) in told.items() if by_mail]
 
 
 # --- games ----------------------------------------------------------------------------------
