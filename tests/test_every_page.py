@@ -220,6 +220,14 @@ def of_lists(people: People) -> Iterator[Look]:
     push.add(bob, where, p256dh="x", auth="x", name="Firefox on Linux", now=now)
     yield Look(devices, "guest", "A guest’s browser tells nothing.")
     yield Look(devices, "bob", "On the list")
+    nothing = "form => form.submit()"
+    yield Look(
+        devices,
+        "alice",
+        "That is no subscription",
+        422,
+        lambda page: page.locator("#push form").evaluate(nothing),
+    )
     away = "/preferences/away/"
     yield Look(away, "guest", "there no clock runs")
     yield Look(away, "alice", "What everybody begins with")
