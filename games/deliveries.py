@@ -77,6 +77,9 @@ def _claim(channel: Delivery.Channel) -> list[Claim]:
     """
     now = timezone.now()
     waiting = Delivery.objects.filter(channel=channel, next_try__lte=now)
+    # Asked first, for most runs find nothing, and on SQLite a transaction stands in line.
+    if not waiting.exists():
+        return []
     with transaction.atomic():
         rows = list(waiting.order_by("next_try", "pk").select_for_update(skip_locked=True)[:BATCH])
         if rows:
@@ -91,10 +94,10 @@ def _claim(channel: Delivery.Channel) -> list[Claim]:
 
 def _look(rows: list[Delivery], due: dict[int, datetime]) -> list[Claim]:
     """What is known of these deliveries, in a few queries for all; none of one just removed."""
-    notices = Notice.objects.filter(deliveries__in=rows).select_related(
+    notices = Notice.objects.filter(pk__in={row.notice_id for row in rows}).select_related(
         "player", "challenge__challenger", "challenge__challenged"
     )
-    notices = notices.prefetch_related(Prefetch("game", Game.objects.with_seats())).distinct()
+    notices = notices.prefetch_related(Prefetch("game", Game.objects.with_seats()))
     by_pk = {notice.pk: notice for notice in notices}
     read_records({notice.game for notice in by_pk.values() if notice.game})
     subscriptions = _subscriptions(by_pk.values())

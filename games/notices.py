@@ -111,8 +111,12 @@ def withdraw(game: Game, kinds: Iterable[Kind], *, now: datetime) -> None:
 
 def withdraw_digests(player: User, *, now: datetime) -> None:
     """A new one says all that an older one said."""
+    _unread_digests(player).update(withdrawn=now)
+
+
+def _unread_digests(player: User) -> QuerySet[Notice]:
     digests = Notice.objects.filter(player=player, kind=Kind.DIGEST)
-    digests.filter(seen__isnull=True, withdrawn__isnull=True).update(withdrawn=now)
+    return digests.filter(seen__isnull=True, withdrawn__isnull=True)
 
 
 def _waiting(game: Game) -> QuerySet[Notice]:
@@ -153,6 +157,13 @@ def see_told(player: User, *, now: datetime) -> None:
     told = unread(player).filter(game__isnull=True, challenge__isnull=True)
     if told.exists():
         told.update(seen=now)
+
+
+def see_digests(player: User, *, now: datetime) -> None:
+    """The player looked at what a digest lists."""
+    digests = _unread_digests(player)
+    if player.digest_hour is not None and digests.exists():
+        digests.update(seen=now)
 
 
 # --- what a player wants to be told, and how ------------------------------------------------

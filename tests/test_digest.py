@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import time_machine
 from django.db import connection, connections
-from django.test import override_settings
+from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Mail, User
@@ -220,6 +220,22 @@ def test_one_for_which_nothing_waits_any_more_is_not_sent(
     assert sent(bob) == []
     notice = Notice.objects.get(kind=Kind.DIGEST)
     assert notice.withdrawn == eight
+
+
+def test_looking_at_your_turn_is_reading_it(clock: Clock, alice: User, bob: User) -> None:
+    turn(alice, bob)
+    eight = local("2026-12-02 08:00")
+    write_due(eight)
+    clock.move_to(eight, tick=False)
+    bob.refresh_from_db()
+    client = Client()
+    client.force_login(bob)
+    assert client.head("/games/").status_code == 200
+    assert notices.unread(bob).filter(kind=Kind.DIGEST).exists()
+    assert client.get("/games/").status_code == 200
+    assert not notices.unread(bob).filter(kind=Kind.DIGEST).exists()
+    deliveries.deliver_due(seconds=60)
+    assert sent(bob) == []
 
 
 def test_it_waits_for_the_end_of_quiet_hours(clock: Clock, alice: User, bob: User) -> None:

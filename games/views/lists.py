@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from accounts import mail
 from accounts.middleware import Request
 from accounts.models import User
-from games import away
+from games import away, notices
 from games.challenge_forms import LEVELS_EXPLAINED
 from games.models import AwayShift, Challenge, Seat
 from games.onitama.cards import Colour
@@ -192,6 +192,8 @@ def your_turn(request: Request) -> HttpResponse:
         "finished": _newest(player.seats.filter(ended__gt=now - JUST))[:FINISHED_SHOWN],
         "unreached": player.is_person and not mail.confirmed([player]),
     }
+    if request.is_navigation:
+        notices.see_digests(player, now=now)
     return render(request, "games/your_turn.html", context)
 
 
