@@ -182,12 +182,19 @@ def _quiet_until(notice: Notice, now: datetime) -> datetime | None:
 
 def _drop(claim: Claim, reason: str, now: datetime) -> None:
     with transaction.atomic():
+        _take_back_mail(claim, now)
         claim.delivery.mark_dropped(reason)
         if reason == NO_LONGER_TRUE:
             Notice.objects.filter(pk=claim.notice.pk, withdrawn=None).update(withdrawn=now)
-        if claim.mail is not None:
-            Mail.objects.filter(pk=claim.mail.pk, sent=None).delete()
-            _give_turn_back(claim, now)
+
+
+def _take_back_mail(claim: Claim, now: datetime) -> None:
+    """What was written for an earlier try that failed."""
+    if claim.mail is not None:
+        # The player's row first, as wherever it is locked with notices.
+        _give_turn_back(claim, now)
+        Mail.objects.filter(pk=claim.mail.pk, sent=None).delete()
+        claim.mail = None
 
 
 # --- one until I come back ------------------------------------------------------------------
@@ -273,8 +280,7 @@ def _is_drafted(claim: Claim, now: datetime) -> bool:
     if claim.delivery.channel == Delivery.Channel.PUSH:
         return True
     if claim.mail is not None and claim.mail.recipient != mail.on_the_wire(claim.address):
-        claim.mail.delete()
-        claim.mail = None
+        _take_back_mail(claim, now)
     if claim.mail is not None:
         return True
     token = claim.subscription.token if claim.subscription else ""

@@ -160,9 +160,11 @@ def test_a_change_of_address_mends(
     assert turn(alice, bob).sent is not None
 
 
+@pytest.mark.parametrize("mode", ["every", "back"])
 def test_a_mail_that_waits_goes_to_the_new_address(
-    office: PostOffice, alice: User, bob: User
+    office: PostOffice, alice: User, bob: User, mode: str
 ) -> None:
+    User.objects.filter(pk=bob.pk).update(mail_mode=mode)
     office.close()
     delivery = turn(alice, bob)
     assert delivery.sent is None
