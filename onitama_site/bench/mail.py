@@ -34,8 +34,9 @@ from onitama_site.processes import Child
 AIM = 0.5
 WORKERS = 2
 HOST = "127.0.0.1"
-# The bare loop sends so many before the workers begin, and after they have ended.
-BARE_MAILS = 1_000
+# The bare loop sends so many before the workers begin, and after they have ended; SQLite can
+# be asked for no more of them at a time.
+BARE_MAILS = 900
 WARM_UP_MAILS = 100
 # Games of so many different positions; the others are copies of these.
 POSITIONS = 40
