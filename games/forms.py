@@ -76,3 +76,9 @@ class ChoiceForm(MoveForm):
         """ply, card, from, to and ask, each as far as it makes sense."""
         self.is_valid()
         return self.cleaned_data
+
+
+class NewestForm(forms.Form):
+    """The newest notice that a page listed."""
+
+    newest = forms.IntegerField(min_value=1, max_value=2**63 - 1)

@@ -91,17 +91,18 @@ def patience(player: User, opponent: User, now: datetime) -> timedelta:
 def see(player: User, game: Game, *, now: datetime) -> None:
     """The player looked at the game, or did something in it: nothing so far need be told.
 
+    Not where the game has moved on since it was read: of what that brought nothing was shown.
     Asked first, for most looks find nothing, and on SQLite even such an update stands in line.
     """
-    waiting = _waiting(game).filter(player=player)
+    waiting = _waiting(game).filter(player=player, game__version=game.version)
     if waiting.exists():
         waiting.update(seen=now)
 
 
 def see_challenge(player: User, challenge: Challenge, *, now: datetime) -> None:
-    Notice.objects.filter(
-        player=player, challenge=challenge, seen__isnull=True, withdrawn__isnull=True
-    ).update(seen=now)
+    """As see(): not an answer that came since the challenge was read."""
+    about = Notice.objects.filter(challenge=challenge, challenge__status=challenge.status)
+    about.filter(player=player, seen__isnull=True, withdrawn__isnull=True).update(seen=now)
 
 
 def withdraw(game: Game, kinds: Iterable[Kind], *, now: datetime) -> None:
@@ -148,15 +149,16 @@ def take_back(untrue: Iterable[Notice], *, now: datetime) -> None:
         Notice.objects.filter(pk__in=keys, withdrawn__isnull=True).update(withdrawn=now)
 
 
-def see_all(player: User, *, now: datetime) -> None:
-    unread(player).update(seen=now)
+def see_all(player: User, newest: int, *, now: datetime) -> None:
+    """Up to the newest that the player's page listed: what came after it nobody has seen."""
+    unread(player).filter(pk__lte=newest).update(seen=now)
 
 
-def see_told(player: User, *, now: datetime) -> None:
+def see_told(listed: Iterable[Notice], *, now: datetime) -> None:
     """The player read the bell's page: what leads to no game or challenge is told by that."""
-    told = unread(player).filter(game__isnull=True, challenge__isnull=True)
-    if told.exists():
-        told.update(seen=now)
+    told = [it.pk for it in listed if it.game_id is None and it.challenge_id is None]
+    if told:
+        Notice.objects.filter(pk__in=told, seen=None).update(seen=now)
 
 
 def see_digests(player: User, *, now: datetime) -> None:

@@ -55,6 +55,12 @@ def lines(response: Any, *, seen: bool = False) -> list[str]:
     return [f"{url} {text} | {_plain(aside)}" for url, text, aside in rows]
 
 
+def all_listed(client: Client) -> dict[str, str]:
+    """What the page's form sends."""
+    page = client.get(PAGE, headers={"HX-Request": "true"}).content.decode()
+    return dict(re.findall(r'name="(newest)" value="(.*?)"', page))
+
+
 def _plain(markup: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", markup).split())
 
@@ -181,7 +187,7 @@ def test_what_is_not_wanted_there_is_not_listed(
     world.running(alice, bob, now=now)
     notices.set_channels(alice, {"turn": (False, True, True)})
     assert lines(as_alice.get(PAGE)) == []
-    notices.see_all(alice, now=now)
+    notices.see_all(alice, Notice.objects.latest("pk").pk, now=now)
     Notice.objects.update(seen=now)
     assert lines(as_alice.get(PAGE), seen=True) == []
 
@@ -337,12 +343,36 @@ def test_one_press_marks_all(as_alice: Client, alice: User, bob: User, now: date
     world.running(alice, bob, now=now)
     world.running(bob, alice, now=now)
     challenge(bob, alice, now)
-    response = as_alice.post(SEEN, follow=True)
+    response = as_alice.post(SEEN, all_listed(as_alice), follow=True)
     assertRedirects(response, PAGE, status_code=303)
     assert lines(response) == [] and len(lines(response, seen=True)) == 2
     assert not Notice.objects.filter(player=alice, seen=None).exists()
     assert Notice.objects.filter(player=bob, seen=None).count() == 1
     assertRedirects(as_alice.post(SEEN), PAGE, status_code=303)
+
+
+def test_a_page_left_open_marks_nothing_that_came_since(
+    as_alice: Client, alice: User, bob: User, now: datetime
+) -> None:
+    world.running(alice, bob, now=now)
+    listed = all_listed(as_alice)
+    later = world.running(alice, bob, now=now)
+    response = as_alice.post(SEEN, listed, follow=True)
+    [line] = lines(response)
+    assert f"/games/{later.pk}/" in line
+    assert later.notices.get().seen is None
+
+
+@pytest.mark.parametrize("newest", ["", "x", "0", "-1", "9" * 30, "1.5", "٣x"])
+def test_nonsense_marks_nothing(as_alice: Client, alice: User, now: datetime, newest: str) -> None:
+    notices.tell(alice, Kind.OUTAGE, "outage:o1", now=now)
+    assertRedirects(
+        as_alice.post(SEEN, {"newest": newest}),
+        PAGE,
+        status_code=303,
+        fetch_redirect_response=False,
+    )
+    assert Notice.objects.get().seen is None
 
 
 @pytest.mark.parametrize("method", ["get", "head", "put", "delete", "options"])

@@ -13,6 +13,7 @@ from accounts.models import User
 from games import challenges, sweep
 from games.clock import PRESETS
 from games.models import Challenge, Game, Level, Notice
+from games.views import challenges as views
 from tests import world
 
 pytestmark = pytest.mark.django_db
@@ -225,6 +226,25 @@ def test_looking_marks_the_notice_seen(row: Challenge, alice: User, bob: User) -
     assert Notice.objects.get().seen is None
     logged_in(bob).get(address(row))
     assert Notice.objects.get().seen is not None
+
+
+def test_an_answer_that_came_since_it_was_read_is_not_seen(
+    row: Challenge, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch, now: datetime
+) -> None:
+    def read(player: User, pk: int) -> Challenge:
+        found = between(player, pk)
+        challenges.accept(pk, bob, now=now)
+        return found
+
+    between = views._between
+    monkeypatch.setattr(views, "_between", read)
+    logged_in(alice).get(address(row))
+    monkeypatch.undo()
+    told = Notice.objects.get(player=alice, challenge=row)
+    assert told.key.endswith(":accepted") and told.seen is None
+    logged_in(alice).get(address(row))
+    told.refresh_from_db()
+    assert told.seen
 
 
 # --- accepting ------------------------------------------------------------------------------

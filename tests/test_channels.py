@@ -77,7 +77,7 @@ def test_a_kind_not_wanted_on_site_is_not_shown(game: Game, bob: User) -> None:
 def test_seeing_all_leaves_other_people_s(game: Game, alice: User, bob: User) -> None:
     other = running(bob, alice, BLUE_BY_STONE[:1])
     now = timezone.now()
-    notices.see_all(bob, now=now)
+    notices.see_all(bob, Notice.objects.latest("pk").pk, now=now)
     assert keys(bob) == []
     assert keys(alice) == [f"turn:g{other.pk}:p2"]
     assert [notice.seen for notice in notices.seen_lately(bob, since=now)] == [now]
@@ -91,7 +91,7 @@ def test_the_bell_s_page_tells_what_leads_nowhere_else(game: Game, bob: User) ->
         challenger=game.seat("b").player, challenged=bob, created=now, expires=now
     )
     notices.tell(bob, Kind.CHALLENGE, "challenge:c1:received", now=now, challenge=row)
-    notices.see_told(bob, now=now)
+    notices.see_told(notices.unread(bob), now=now)
     assert keys(bob) == ["challenge:c1:received", f"turn:g{game.pk}:p2"]
 
 
@@ -127,7 +127,7 @@ def test_a_test_is_due_at_once_and_not_in_the_bell(alice: User) -> None:
     delivery = Delivery.objects.get()
     assert (delivery.channel, delivery.next_try) == ("mail", now)
     assert keys(alice) == []
-    notices.see_all(alice, now=now)
+    notices.see_all(alice, Notice.objects.get().pk, now=now)
     assert Notice.objects.get().seen is None
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 
 import pytest
-from django.test import override_settings
+from django.test import Client, override_settings
 from django.utils import timezone
 
+from accounts.middleware import Request
 from accounts.models import Mail, User
 from games import challenges, deliveries, notices, play
 from games.clock import PRESETS
 from games.models import Delivery, Game, Kind, Notice, Subscription
+from games.views.answers import visible_game
 from tests.world import BLUE_BY_STONE, fresh, person, played, running
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +54,17 @@ def deliver() -> list[EmailMessage]:
 
 def to(messages: list[EmailMessage], player: User) -> list[EmailMessage]:
     return [message for message in messages if message["To"] == player.email]
+
+
+def loaded_before(monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object]) -> None:
+    """The next page of a game is made from what was read before the deed."""
+
+    def read(request: Request, pk: int) -> Game:
+        game = visible_game(request, pk)
+        deed()
+        return game
+
+    monkeypatch.setattr("games.views.game.visible_game", read)
 
 
 def text(message: EmailMessage, kind: str = "plain") -> str:
@@ -233,3 +247,26 @@ def test_a_name_cannot_bend_a_header(alice: User) -> None:
     running(crooked, alice, BLUE_BY_STONE[:1])
     assert deliver() == []
     assert Delivery.objects.filter(notice__player=alice, next_try__isnull=False).count() == 1
+
+
+def test_a_page_read_just_before_the_move_has_not_shown_it(
+    game: Game, alice: User, bob: User, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(alice)
+    loaded_before(monkeypatch, lambda: played(game, BLUE_BY_STONE[1:2]))
+    client.get(f"/games/{game.pk}/")
+    notice = Notice.objects.get(player=alice, key=f"turn:g{game.pk}:p3")
+    assert notice.seen is None
+    monkeypatch.undo()
+    client.get(f"/games/{game.pk}/")
+    notice.refresh_from_db()
+    assert notice.seen
+
+
+def test_nor_the_end_of_the_game(
+    game: Game, alice: User, bob: User, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(alice)
+    loaded_before(monkeypatch, lambda: play.resign(game.pk, bob, now=timezone.now()))
+    client.get(f"/games/{game.pk}/")
+    assert Notice.objects.get(player=alice, key=f"over:g{game.pk}").seen is None

@@ -19,6 +19,7 @@ from django_htmx.http import HttpResponseStopPolling
 from accounts.middleware import Request
 from accounts.models import User
 from games import notices
+from games.forms import NewestForm
 from games.models import Challenge, Game, Kind, Notice, Seat
 from games.templatetags.finished import how
 from games.views.answers import SeeOther, never_stored, reader
@@ -81,11 +82,12 @@ def bell(request: Request) -> HttpResponse:
         "unread": [line(notice, now) for notice in told],
         "unread_count": count,
         "more": count - len(told),
+        "newest": max((it.pk for it in (*told, *untrue)), default=None),
         "seen": [line(notice, now) for notice in seen],
     }
     if request.is_navigation:
         # Of a game or challenge its own page is the look; the rest is told in full here.
-        notices.see_told(player, now=now)
+        notices.see_told(told, now=now)
         # What time alone makes untrue the sweep settles, or the end of an outage makes true again.
         notices.take_back((it for it in untrue if it.challenge_id is not None), now=now)
     return render(request, "games/notices.html", context)
@@ -107,7 +109,9 @@ def count(request: Request) -> HttpResponse:
 @login_required
 @never_stored
 def see_all(request: Request) -> HttpResponse:
-    notices.see_all(reader(request), now=timezone.now())
+    player, form = reader(request), NewestForm(request.POST)
+    if form.is_valid():
+        notices.see_all(player, form.cleaned_data["newest"], now=timezone.now())
     return SeeOther("notices")
 
 
