@@ -18,7 +18,9 @@ def plan(player: User, *, now: datetime) -> None:
     """Set when the next is due, after the player has changed the hour, the zone or the mode."""
     if player.digest_hour is None and player.mail_mode == User.MailMode.DIGEST:
         player.digest_hour = USUAL_HOUR
-    player.next_digest = _next(player, now)
+    # One that is due already is the sweep's to write, and then to plan the next.
+    if not (player.digest_hour is not None and player.next_digest and player.next_digest <= now):
+        player.next_digest = _next(player, now)
     player.save(update_fields=["digest_hour", "next_digest"])
 
 

@@ -121,6 +121,34 @@ def test_it_is_skipped_when_nothing_waits_and_goes_on_after(
     assert written(bob) == ["digest:2026-12-04"]
 
 
+@pytest.mark.parametrize("change", [{"digest_hour": 10}, {"time_zone": "Europe/Paris"}])
+def test_one_that_is_due_is_not_lost_by_a_change(
+    clock: Clock, alice: User, bob: User, change: dict[str, object]
+) -> None:
+    """Between the hour and the sweep, which may have been away."""
+    turn(alice, bob)
+    clock.move_to(local("2026-12-02 08:05"), tick=False)
+    User.objects.filter(pk=bob.pk).update(**change)
+    bob.refresh_from_db()
+    digests.plan(bob, now=datetime.now(UTC))
+    run(clock, local("2026-12-02 20:00"), step=5 * MINUTE)
+    assert written(bob) == ["digest:2026-12-02"]
+    run(clock, local("2026-12-03 12:00"))
+    assert written(bob) == ["digest:2026-12-02", "digest:2026-12-03"]
+
+
+def test_who_wants_none_any_more_gets_not_even_the_one_that_is_due(
+    clock: Clock, alice: User, bob: User
+) -> None:
+    turn(alice, bob)
+    clock.move_to(local("2026-12-02 08:05"), tick=False)
+    bob.mail_mode, bob.digest_hour = "every", None
+    bob.save(update_fields=["mail_mode", "digest_hour"])
+    digests.plan(bob, now=datetime.now(UTC))
+    run(clock, local("2026-12-03 12:00"))
+    assert written(bob) == []
+
+
 def test_after_months_of_nothing_it_still_comes(clock: Clock, alice: User, bob: User) -> None:
     run(clock, local("2027-05-01 12:00"), step=12 * HOUR)
     assert written(bob) == []
@@ -157,6 +185,7 @@ def test_over_both_changes_of_clocks_it_comes_at_eight(
     for change in ("2027-03-28", "2027-10-31"):
         start = local(f"{change} 12:00") - 2 * DAY
         clock.move_to(start, tick=False)
+        bob.next_digest = None
         digests.plan(bob, now=start)
         Delivery.objects.all().delete()
         game = turn(alice, bob, now=start)
@@ -174,6 +203,7 @@ def test_an_hour_that_is_skipped_and_one_that_comes_twice(
     for change, when in (("2027-03-28", "03:00"), ("2027-10-31", "02:00")):
         start = local(f"{change} 12:00") - DAY
         clock.move_to(start, tick=False)
+        bob.next_digest = None
         digests.plan(bob, now=start)
         Delivery.objects.all().delete()
         game = turn(alice, bob, now=start)
