@@ -197,6 +197,7 @@ def accept(challenge_id: int, player: User, *, now: datetime) -> Game:
         row = _open(challenge_id, now)
         if row.challenged_id != player.pk:
             raise NotYours
+        _refuse_closed(row)
         _refuse_absent(row)
         blue, red = _seated(row.challenger, row.challenged, row.colour)
         row.game = play.start(
@@ -205,6 +206,12 @@ def accept(challenge_id: int, player: User, *, now: datetime) -> Game:
         _close(row, Challenge.Status.ACCEPTED, now, "game")
         _tell_challenger(row, "accepted", now)
         return row.game
+
+
+def _refuse_closed(row: Challenge) -> None:
+    if not row.challenger.is_active:
+        text = _("The account of %(name)s is closed: nobody would play this game with you.")
+        raise CannotPlay(text % {"name": row.challenger.username})
 
 
 def _refuse_absent(row: Challenge) -> None:

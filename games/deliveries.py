@@ -140,6 +140,8 @@ def _subscriptions(notices: Iterable[Notice]) -> dict[tuple[int, str], Subscript
 def _stale(claim: Claim, now: datetime) -> str:
     """Why this notice need not go out any more; empty when it must."""
     notice, subscription = claim.notice, claim.subscription
+    if not notice.player.is_active:
+        return "account closed"
     if notice.withdrawn:
         return "withdrawn"
     if notice.seen:

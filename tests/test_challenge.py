@@ -247,6 +247,15 @@ def test_an_answer_that_came_since_it_was_read_is_not_seen(
     assert told.seen
 
 
+def test_nobody_begins_a_game_with_a_closed_account(row: Challenge, alice: User, bob: User) -> None:
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    response = logged_in(bob).post(address(row, "accept"), follow=True)
+    assertContains(response, "The account of alice is closed")
+    assert not Game.objects.exists() and fresh(row).is_open(timezone.now())
+    logged_in(bob).post(address(row, "decline"))
+    assert fresh(row).status == Challenge.Status.DECLINED
+
+
 # --- accepting ------------------------------------------------------------------------------
 
 

@@ -270,3 +270,12 @@ def test_nor_the_end_of_the_game(
     loaded_before(monkeypatch, lambda: play.resign(game.pk, bob, now=timezone.now()))
     client.get(f"/games/{game.pk}/")
     assert Notice.objects.get(player=alice, key=f"over:g{game.pk}").seen is None
+
+
+def test_who_may_not_log_in_is_mailed_nothing(game: Game, alice: User, bob: User) -> None:
+    User.objects.filter(pk=bob.pk).update(is_active=False)
+    assert to(deliver(), bob) == []
+    notice = Notice.objects.get(player=bob)
+    delivery = notice.deliveries.get()
+    assert (delivery.next_try, delivery.error) == (None, "account closed")
+    assert notice.withdrawn is None
