@@ -58,7 +58,6 @@ class Document:
     content: bytes
     content_type: str
     language: str
-    changed: datetime
 
 
 def _turns(player: User) -> list[Turn]:
@@ -96,7 +95,7 @@ def document(feed: Feed) -> Document:
     else:
         write, content_type = _calendar, "text/calendar; charset=utf-8"
     with translation.override(spoken), timezone.override(player.zone):
-        return Document(write(player, turns, changed), content_type, spoken, changed)
+        return Document(write(player, turns, changed), content_type, spoken)
 
 
 def _host() -> str:
