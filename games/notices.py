@@ -186,6 +186,12 @@ def set_channels(player: User, wanted: Ways) -> None:
             Subscription.objects.update_or_create(player=player, kind=kind, defaults=said)
 
 
+def look_again(player: User, *, now: datetime) -> None:
+    """What waits for the end of quiet hours is due, for these have changed; it may wait again."""
+    waiting = Delivery.objects.filter(notice__player=player, notice__not_before__lte=now)
+    waiting.filter(tries=0, next_try__gt=now).update(next_try=now)
+
+
 def send_test(player: User, channel: str, *, now: datetime) -> None:
     """Write a message that says only that messages arrive, due at once; whoever asks nudges.
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import time_machine
-from django.test import override_settings
+from django.test import Client, override_settings
 
 from accounts.models import User
 from games import deliveries, notices, play, push, sweep
@@ -88,6 +88,33 @@ def test_a_turn_in_the_night_is_told_in_the_morning(clock: Clock, alice: User, b
     clock.move_to(MORNING, tick=False)
     assert sent(bob) == [f"turn:g{game.pk}:p2"]
     assert sent(bob) == [f"turn:g{game.pk}:p2"]
+
+
+def test_what_waits_goes_once_the_hours_are_over_by_the_player_s_word(
+    clock: Clock, alice: User, bob: User, client: Client
+) -> None:
+    """Changed in the night: what was put off goes by the new hours, not by the old ones."""
+    game = turn(clock, alice, bob)
+    assert sent(bob) == []
+    client.force_login(bob)
+    form = {
+        **{"site": Kind.values, "mail": Kind.values, "mail_mode": "every", "out_of_time": "win"},
+        **{"time_zone": "Europe/Zagreb", "quiet_from": "22:00"},
+    }
+    assert client.post("/preferences/", form | {"quiet_until": "06:00"}).status_code == 303
+    assert sent(bob) == []
+    assert waits_until(bob) == MORNING - HOUR
+    assert client.post("/preferences/", form | {"quiet_from": ""}).status_code == 303
+    assert sent(bob) == [f"turn:g{game.pk}:p2"]
+
+
+def test_what_waits_for_something_else_goes_on_waiting(
+    clock: Clock, alice: User, bob: User
+) -> None:
+    now = datetime.now(UTC)
+    notices.tell(bob, Kind.OUTAGE, "outage:o1", now=now, wait=2 * MINUTE)
+    notices.look_again(bob, now=now)
+    assert waits_until(bob) == now + 2 * MINUTE
 
 
 @pytest.mark.parametrize("now", [EVENING, local("2026-12-01 21:59"), MORNING])

@@ -90,6 +90,9 @@ def _save(player: User, form: PreferencesForm, now: datetime) -> None:
         if said.get("reminder_hours", player.reminder_hours) != player.reminder_hours:
             reminders.choose(player, said["reminder_hours"], now=now)
         notices.set_channels(player, _wanted(player, form))
+        if {"quiet_from", "quiet_until", "time_zone"} & set(changed):
+            notices.look_again(player, now=now)
+            wake_mail()
 
 
 def _wanted(player: User, form: PreferencesForm) -> dict[str, tuple[bool, bool, bool]]:
