@@ -310,9 +310,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {
-            "()": lambda: KeylessFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
-        }
+        "line": {"()": lambda: KeylessFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s")}
     },
     "filters": {"one_line": {"()": lambda: one_line}},
     "handlers": {
