@@ -6,7 +6,8 @@ import logging
 import re
 
 # Addresses that are keys: of feeds and mails, and those that open an account.
-_KEYS = re.compile(r"(/(?:feeds|unsubscribe|confirm-email|reset/key)/)[^/?\s'\"]+")
+# Also where somebody has misspelt what stands before the key.
+_KEYS = re.compile(r"(?i)(/(?:feeds|unsubscribe|confirm-email|reset/+key)/)[/ ]*[^/?\s'\"]+")
 
 
 class KeylessFormatter(logging.Formatter):

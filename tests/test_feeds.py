@@ -370,7 +370,12 @@ def test_no_line_of_the_log_has_the_key(
         ("/unsubscribe/abc-_9/", "/unsubscribe/***/"),
         ("/accounts/confirm-email/MQ:1x:y/", "/accounts/confirm-email/***/"),
         ("/accounts/password/reset/key/1-c9-5f/", "/accounts/password/reset/key/***/"),
+        ("/feeds//abc/turns.atom", "/feeds/***/turns.atom"),
+        ("/feeds/ abc/turns.atom", "/feeds/***/turns.atom"),
+        ("//FEEDS/abc", "//FEEDS/***"),
+        ("/Accounts/Password/Reset//Key/1-c9-5f/", "/Accounts/Password/Reset//Key/***/"),
         ("/games/17/", "/games/17/"),
+        ("/preferences/feeds/", "/preferences/feeds/"),
     ],
 )
 def test_the_log_keeps_other_keys_out_too(path: str, logged: str) -> None:
