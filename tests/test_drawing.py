@@ -45,6 +45,7 @@ class TestCard:
         text = " ".join("".join(parsed(card("sea_snake", "up", "b")).itertext()).split())
         assert text == "Sea Snake. 1 forward; 2 right; 1 back 1 left"
         assert 'aria-label="blue stamp"' in card("sea_snake", "up", "b")
+        assert 'class="card edge-b long"' in card("sea_snake", "up", "b")
         assert 'aria-label="red stamp"' in card("mantis", "up", "b")
 
     def test_it_says_whose_hand_it_is_in(self) -> None:

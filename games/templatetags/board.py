@@ -164,6 +164,10 @@ def icon(name: str) -> SafeString:
 # --- cards ----------------------------------------------------------------------------------
 
 
+# The letters of a name that stand beside the stamp in full size; a longer one is set smaller.
+_SHORT = 7
+
+
 @register.simple_tag
 def card(name: str, facing: str = "up", edge: str = "") -> SafeString:
     return _card(name, facing, edge, get_language())
@@ -174,11 +178,12 @@ def _card(name: str, facing: str, edge: str, language: str | None) -> SafeString
     it = CARDS[name]
     steps = it.moves_for(Colour.BLUE if facing == "up" else Colour.RED)
     return format_html(
-        '<span class="card{}{}">{}<span class="card-foot"><span class="card-name">{}</span>'
+        '<span class="card{}{}{}">{}<span class="card-foot"><span class="card-name">{}</span>'
         '<svg class="seal {}" viewBox="0 0 12 12" role="img" aria-label="{}"><use href="#seal-{}"/>'
         '</svg></span><span class="visually-hidden">{}</span></span>',
         f" edge-{edge}" if edge else "",
         " turned" if facing != "up" else "",
+        " long" if len(card_name(name)) > _SHORT else "",
         _grid(steps),
         card_name(name),
         it.stamp.word,
