@@ -56,7 +56,9 @@ GUEST_KINDS = (Kind.TURN, Kind.OVER)
 MODES_EXPLAINED: dict[str, str | Promise] = {
     User.MailMode.EVERY: _("A mail for each turn, unless you see it before the mail has gone."),
     User.MailMode.UNTIL_BACK: _("After one mail, none until you have opened a page of the site."),
-    User.MailMode.DIGEST: _("No mail about a single turn; once a day, all games that wait."),
+    User.MailMode.DIGEST: _(
+        "No mail about a single turn; once a day, all games that wait. Choose the hour below."
+    ),
 }
 
 

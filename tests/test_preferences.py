@@ -210,6 +210,7 @@ def test_it_says_at_the_field_what_is_wrong(
 def test_what_was_typed_stays_to_be_mended(as_alice: Client) -> None:
     response = as_alice.post(PAGE, fields(reminder_hours="24, soon", mail=["turn"]))
     assertContains(response, 'value="24, soon"', status_code=422)
+    assertContains(response, "Not saved.", status_code=422)
     assert ticked(response, "mail") == ["turn"]
 
 
@@ -392,7 +393,7 @@ def test_it_says_what_became_of_the_last_mail(as_alice: Client, alice: User) -> 
     response = as_alice.get(PAGE)
     told = f'The last one: <a href="/games/{game.pk}/">Your turn against bob</a>, <time'
     assertContains(response, told)
-    assertContains(response, "accepted")
+    assertContains(response, '<span class="won">sent</span>', html=True)
     notices.tell(alice, Kind.OUTAGE, "outage:o2", now=now)
     Delivery.objects.get(notice__key="outage:o2").mark_refused(now, "550 5.1.1 <b>no</b> such")
     response = as_alice.get(PAGE)

@@ -46,6 +46,8 @@ def preferences(request: Request) -> HttpResponse:
             _save(player, form, now)
             messages.success(request, _("Saved."))
             return SeeOther("preferences")
+        # The page is long, and begins far above the field with the error.
+        messages.error(request, _("Not saved. A field below needs another answer."))
     else:
         form = PreferencesForm(player, initial=_as_it_is(player), push=pushes)
     last = notices.last_mail(player)
