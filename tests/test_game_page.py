@@ -189,7 +189,7 @@ class TestChoosing:
     ) -> None:
         game = world.running(alice, bob, deal=BOTH_REACH)
         html = page(at_home, game, "?from=b1&to=b2")
-        assert "Which card?" in html
+        assert "Which card? Both of your cards reach b2." in html
         assert "card=ox&amp;from=b1&amp;to=b2" in tag(html, "ask-ox")
         assert "card=horse&amp;from=b1&amp;to=b2" in tag(html, "ask-horse")
         assert sends(page(at_home, game, "?card=ox&from=b1&to=b2"))["card"] == "ox"

@@ -327,7 +327,8 @@ class Scene:
 
     def status(self, panel: Panel, message: str) -> str:
         """What a screen reader is told of a change."""
-        parts = [message, panel.title + ".", panel.text]
+        title = panel.title if panel.title.endswith("?") else panel.title + "."
+        parts = [message, title, panel.text]
         if self.record and not self.choice and not self.ask and not self.game.is_over:
             last = self.record[-1]
             said = {"name": self.name(last.mover), "deed": last.sentence}
