@@ -114,7 +114,7 @@ def _draft(message: EmailMessage, recipient: str, key: str, now: datetime) -> Ma
     name = hashlib.sha256(f"{key} {now.isoformat()}".encode()).hexdigest()[:32]
     message.encoding = message.encoding or _UTF8
     message.extra_headers.setdefault("Auto-Submitted", "auto-generated")
-    message.extra_headers["Message-ID"] = f"<{name}@{_host()}>"
+    message.extra_headers["Message-ID"] = f"<{name}@{domain()}>"
     return Mail(
         key=key,
         recipient=on_the_wire(recipient),
@@ -122,6 +122,11 @@ def _draft(message: EmailMessage, recipient: str, key: str, now: datetime) -> Ma
         message=_wire(message),
         created=now,
     )
+
+
+def domain() -> str:
+    """The site's host where only a name will do: in the ids of mails, lists and feeds."""
+    return "localhost" if ":" in _host() else _host()
 
 
 def on_the_wire(address: str) -> str:

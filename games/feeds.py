@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.db.models import Max, OuterRef, Subquery
 from django.template.loader import render_to_string
 from django.utils import timezone, translation
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.translation import gettext as _
 
+from accounts import mail
 from accounts.models import User
 from games import characters, ical
 from games.letters import language, link, moment
@@ -98,10 +97,6 @@ def document(feed: Feed) -> Document:
         return Document(write(player, turns, changed), content_type, spoken)
 
 
-def _host() -> str:
-    return urlsplit(settings.SITE_URL).hostname or "localhost"
-
-
 def _context(turn: Turn) -> dict[str, Any]:
     position, colour = Position.parse(turn.position), Colour(turn.colour)
     return {
@@ -132,7 +127,7 @@ class _Atom(Atom1Feed):
 
 def _atom(player: User, turns: list[Turn], changed: datetime) -> bytes:
     # Names by RFC 4151; they stay when the address of the feed is renewed.
-    tag = f"tag:{_host()},2026:"
+    tag = f"tag:{mail.domain()},2026:"
     # Without a link to itself: whoever is handed a copy is not to learn the secret address.
     feed = _Atom(
         title=_("Onitama: your turn"),
@@ -166,7 +161,7 @@ def _calendar(player: User, turns: list[Turn], changed: datetime) -> bytes:
 
 def _deadline(player: User, turn: Turn, deadline: datetime) -> ical.Deadline:
     return ical.Deadline(
-        uid=f"{turn.key.replace(':', '-')}@{_host()}",
+        uid=f"{turn.key.replace(':', '-')}@{mail.domain()}",
         sequence=turn.version,
         title=_("Your turn against %(name)s") % {"name": turn.opponent},
         text=render_to_string("games/feed_deadline.txt", _context(turn)).strip(),

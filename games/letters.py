@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
@@ -21,6 +20,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from accounts import mail
 from accounts.models import User
 from games import away, characters
 from games.models import Challenge, Game, Kind, Notice, Ply, Seat
@@ -136,21 +136,19 @@ def _digest_subject(count: int) -> str:
 
 
 def _headers(notice: Notice, unsubscribe: str) -> dict[str, str]:
-    headers = {"Auto-Submitted": "auto-generated"}
     if not unsubscribe:
-        return headers
-    host = urlsplit(settings.SITE_URL).hostname or "localhost"
-    headers |= {
-        "List-Id": f"Onitama games <games.{host}>",
+        return {}
+    headers = {
+        "List-Id": f"Onitama games <games.{mail.domain()}>",
         "List-Unsubscribe": f"<{unsubscribe}>",
     }
     if settings.HTTPS:
         headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     if notice.game is not None:
-        root = f"<game-{notice.game.pk}@{host}>"
+        root = f"<game-{notice.game.pk}@{mail.domain()}>"
         headers |= {"References": root, "In-Reply-To": root}
     elif notice.challenge is not None:
-        root = f"<challenge-{notice.challenge.pk}@{host}>"
+        root = f"<challenge-{notice.challenge.pk}@{mail.domain()}>"
         headers |= {"References": root, "In-Reply-To": root}
     return headers
 

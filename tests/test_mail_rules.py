@@ -195,6 +195,20 @@ def test_without_https_no_click_is_promised(
     assert MESSAGE_ID.fullmatch(message["References"])
 
 
+@pytest.mark.parametrize("name", ["turn", "challenged"])
+def test_ids_stay_ids_where_the_site_has_no_name(
+    alice: User, bob: User, post_office: PostOffice, name: str
+) -> None:
+    """No IPv6 address is the right side of an id (RFC 5322, 3.6.4), nor of a list's (RFC 2919)."""
+    with override_settings(SITE_URL="http://[::1]:8000", HTTPS=False):
+        message = parsed(sent(NOTICES[name](alice, bob), post_office))
+    about(message)
+    assert LIST_ID.fullmatch(message["List-Id"])
+    assert MESSAGE_ID.fullmatch(message["Message-ID"])
+    assert MESSAGE_ID.fullmatch(message["References"])
+    assert "http://[::1]:8000/unsubscribe/" in text(message)
+
+
 # --- the two parts --------------------------------------------------------------------------
 
 
