@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from accounts import mail
 from accounts.models import User
-from games.letters import said
+from games.letters import language, said
 from games.models import Delivery, Kind, Notice, PushDevice
 from onitama_site.environment import is_loopback
 
@@ -167,7 +167,7 @@ def _wait(retry_after: str, now: datetime) -> timedelta:
 def _payload(notice: Notice) -> bytes:
     """What the service worker shows and opens. No address, no token: many eyes see a screen."""
     player = notice.player
-    with translation.override(player.language), timezone.override(player.zone):
+    with translation.override(language(player)), timezone.override(player.zone):
         shown = {"title": _title(notice), "body": _body(notice)}
     message = {**shown, "url": _path(notice), "tag": _tag(notice)}
     return json.dumps(message, ensure_ascii=False).encode()

@@ -237,14 +237,19 @@ def test_it_speaks_the_players_language(
     alice: User,
     device: PushDevice,
     game: Game,
+    settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With no translation there yet, one of the test's own."""
+    settings.LANGUAGES = [("en", "English"), ("de", "German")]
     alice.language = "de"
     alice.save(update_fields=["language"])
     monkeypatch.setattr(push, "_", lambda text: f"{translation.get_language()}: {text}")
     send(turn(game, alice), device)
     assert browser.read(service.posts[0])["title"] == "de: Your game with bob"
+    settings.LANGUAGES = [("en", "English")]
+    send(turn(game, alice), device)
+    assert browser.read(service.posts[1])["title"] == "en: Your game with bob"
 
 
 @pytest.mark.django_db
