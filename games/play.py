@@ -154,8 +154,9 @@ def settle(game_id: int, now: datetime) -> None:
     The hours of away time come first, then the flag. Locks in one order, the player and then
     the games by their numbers: so never called while a game is locked.
     """
-    running = Seat.objects.filter(game=game_id, result="", colour=F("game__turn"))
-    mover = running.values_list("player", flat=True).first()
+    # Asked first: of many games due in one hour the settling of one has put off all.
+    due = Seat.objects.filter(game=game_id, game__deadline__lte=now, colour=F("game__turn"))
+    mover = due.values_list("player", flat=True).first()
     if mover is None:
         return
     with transaction.atomic():

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from random import Random
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AWAY_AT_START, User
 from games import away, away_hours, notices, play, sweep
@@ -239,6 +240,18 @@ def test_it_is_never_taken_against_the_computer(alice: User) -> None:
     sweep_at(game.deadline)
     assert fresh(game).termination == "time"
     assert hours_of(alice) == AWAY_AT_START
+
+
+def test_many_games_due_at_once_are_settled_by_the_first(
+    alice: User, bob: User, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    games = [due(alice, bob, END) for _ in range(3)]
+    play.settle(games[0].pk, END)
+    assert {fresh(game).deadline for game in games} == {END + HOUR}
+    # Or with hundreds each would lock and read all the others once more.
+    for game in games:
+        with django_assert_num_queries(1):
+            play.settle(game.pk, END)
 
 
 # --- deeds in an away hour ------------------------------------------------------------------
