@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from accounts import mail
 from accounts.models import Mail, User
-from games import digests, hours, push
+from games import away, digests, hours, push
 from games.letters import letter, read_records
 from games.models import Delivery, Game, Kind, Notice, Subscription
 from games.notices import still_true
@@ -27,6 +27,9 @@ BATCH = 20
 LOOK_HOLDS = 1.0
 # Product rule: quiet hours hold nothing back whose deadline falls into them, or so soon after.
 AFTER_QUIET = timedelta(hours=2)
+
+# A game out of time is settled by a sweep before this has passed.
+SETTLED_WITHIN = timedelta(minutes=1)
 
 ONE_UNTIL_BACK = "one until back"
 NO_LONGER_TRUE = "no longer true"
@@ -171,6 +174,13 @@ def _stale_mail(claim: Claim) -> str:
     return ""
 
 
+def _is_unsettled(notice: Notice, now: datetime) -> bool:
+    """Out of time: whether the game is lost the next sweep says, which after an outage of the
+    site gives it more."""
+    game = notice.game
+    return game is not None and not game.is_over and not away.covers(game, now)
+
+
 def _quiet_until(notice: Notice, now: datetime) -> datetime | None:
     """The end of the player's quiet hours, where the notice has to wait for it."""
     player = notice.player
@@ -267,6 +277,9 @@ def _prepared(claims: list[Claim]) -> list[Claim]:
 
 
 def _is_to_go(claim: Claim, now: datetime) -> bool:
+    if _is_unsettled(claim.notice, now):
+        claim.delivery.put_off(now + SETTLED_WITHIN)
+        return False
     if reason := _stale(claim, now):
         _drop(claim, reason, now)
         return False

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import time_machine
+from django.test import override_settings
 
 from accounts.models import User
-from games import challenges, notices, play, sweep
+from games import challenges, deliveries, notices, play, sweep
 from games.models import Delivery, Game, Heartbeat, Notice, Outage
 from tests.world import CONTROL, fresh, person, played, running
 
@@ -239,6 +241,35 @@ def test_a_move_before_the_first_sweep_after_an_outage_counts(
     for player in (alice, bob):
         assert Notice.objects.filter(player=player, kind="outage").count() == 1
     assert not fresh(game).spared
+
+
+def test_a_turn_is_told_though_the_mail_worker_comes_back_before_the_sweep(
+    game: Game, alice: User
+) -> None:
+    """The deadline lies in the gap, and only the sweep knows that it is not lost by that."""
+    off = deadline(game) - MINUTE
+    Heartbeat.objects.create(at=off)
+    back, turn = off + 3 * HOUR, Notice.objects.get(key=f"turn:g{game.pk}:p3")
+    with override_settings(MAILBOX=True, EMAIL_URL=""), time_machine.travel(back, tick=False):
+        deliveries.deliver_due(seconds=60)
+        assert not turn.deliveries.get().sent
+    sweep.sweep(back + SECOND)
+    after = back + MINUTE
+    with override_settings(MAILBOX=True, EMAIL_URL=""), time_machine.travel(after, tick=False):
+        deliveries.deliver_due(seconds=60)
+    assert turn.deliveries.get().sent == after
+
+
+def test_a_turn_that_the_flag_ends_is_told_by_its_end_alone(game: Game, alice: User) -> None:
+    at, turn = deadline(game), Notice.objects.get(key=f"turn:g{game.pk}:p3")
+    with override_settings(MAILBOX=True, EMAIL_URL=""):
+        with time_machine.travel(at, tick=False):
+            deliveries.deliver_due(seconds=60)
+        sweep.sweep(at + SECOND)
+        with time_machine.travel(at + MINUTE, tick=False):
+            deliveries.deliver_due(seconds=60)
+    assert (turn.deliveries.get().sent, turn.deliveries.get().error) == (None, "withdrawn")
+    assert Delivery.objects.get(notice__player=alice, notice__kind="over").sent == at + MINUTE
 
 
 def test_a_deadline_before_the_outage_is_no_excuse(game: Game, alice: User) -> None:
