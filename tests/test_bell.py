@@ -77,7 +77,7 @@ def challenge(by: User, to: User, now: datetime) -> Challenge:
 
 def test_it_asks_a_stranger_to_log_in(client: Client) -> None:
     for page, ask in ((PAGE, client.get), (SEEN, client.post)):
-        login = f"/accounts/login/?next={page}"
+        login = f"/accounts/login/?next={PAGE}"
         assertRedirects(ask(page), login, fetch_redirect_response=False)
 
 

@@ -117,7 +117,10 @@ def test_the_preferences_lead_to_it(browser: Client) -> None:
 
 
 def test_it_asks_a_stranger_to_log_in(program: Client) -> None:
-    assertRedirects(program.get(PAGE), f"/accounts/login/?next={PAGE}")
+    login = f"/accounts/login/?next={PAGE}"
+    assertRedirects(program.get(PAGE), login)
+    # The page with its button: nobody can look at a deed.
+    assertRedirects(Client().post(f"{PAGE}atom/remove/"), login)
 
 
 def test_a_guest_is_told_that_it_has_none(client: Client, browser: Client) -> None:

@@ -74,7 +74,7 @@ def refused(response: Any, field: str) -> str:
 
 def test_it_asks_a_stranger_to_log_in(client: Client) -> None:
     for page, ask in ((PAGE, client.get), (PAGE, client.post), (TEST, client.post)):
-        login = f"/accounts/login/?next={page}"
+        login = f"/accounts/login/?next={PAGE}"
         assertRedirects(ask(page), login, fetch_redirect_response=False)
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponseRedirect
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
+from django.urls import reverse
 from django.views.decorators.cache import cache_control
 
 from accounts.middleware import Request
 from accounts.models import User
 from games.models import Game, Seat
+
+View = Callable[..., HttpResponse]
 
 # What one reader was shown is shown to nobody else, and asked for anew each time.
 never_stored = cache_control(private=True, no_cache=True)
@@ -22,6 +29,21 @@ class SeeOther(HttpResponseRedirect):
 
     def __init__(self, to: str, *args: object) -> None:
         super().__init__(resolve_url(to, *args))
+
+
+def login_leads_to(page: str) -> Callable[[View], View]:
+    """As login_required, for a deed that nobody can look at: to the page with its button."""
+
+    def guard(view: View) -> View:
+        @wraps(view)
+        def guarded(request: Request, *args: object, **kwargs: object) -> HttpResponse:
+            if request.user.is_authenticated:
+                return view(request, *args, **kwargs)
+            return redirect_to_login(reverse(page))
+
+        return guarded
+
+    return guard
 
 
 def reader(request: Request) -> User:

@@ -22,7 +22,7 @@ from games import notices
 from games.forms import NewestForm
 from games.models import Challenge, Game, Kind, Notice, Seat
 from games.templatetags.finished import how
-from games.views.answers import SeeOther, never_stored, reader
+from games.views.answers import SeeOther, login_leads_to, never_stored, reader
 from games.wording import URGENT, span
 
 UNREAD_SHOWN, SEEN_SHOWN = 100, 20
@@ -106,7 +106,7 @@ def count(request: Request) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@login_leads_to("notices")
 @never_stored
 def see_all(request: Request) -> HttpResponse:
     player, form = reader(request), NewestForm(request.POST)

@@ -22,7 +22,7 @@ from accounts.models import User
 from games import feed_addresses
 from games import feeds as documents
 from games.models import Feed
-from games.views.answers import SeeOther, never_stored, reader
+from games.views.answers import SeeOther, login_leads_to, never_stored, reader
 
 
 @require_safe
@@ -99,7 +99,7 @@ def _page(
 
 
 @require_POST
-@login_required
+@login_leads_to("feeds")
 def remove_feed(request: Request, form: str) -> HttpResponse:
     player = reader(request)
     if form not in Feed.Form:

@@ -23,7 +23,7 @@ from accounts.models import User
 from games import digests, notices, push, reminders
 from games.models import Delivery, Kind, Subscription
 from games.preference_forms import CHANNELS, PreferencesForm
-from games.views.answers import SeeOther, never_stored, reader
+from games.views.answers import SeeOther, login_leads_to, never_stored, reader
 from games.views.bell import line
 from games.waking import wake_mail
 
@@ -110,7 +110,7 @@ def _wanted(player: User, form: PreferencesForm) -> dict[str, tuple[bool, bool, 
 
 
 @require_POST
-@login_required
+@login_leads_to("preferences")
 @never_stored
 def send_test(request: Request) -> HttpResponse:
     """A mail at once, and a message to each device: what arrives arrives for notices, too."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import wraps
 
 from django.contrib import messages
@@ -19,9 +18,7 @@ from accounts.middleware import Request
 from accounts.models import User
 from games import push
 from games.push_forms import PushDeviceForm
-from games.views.answers import SeeOther, never_stored, reader
-
-View = Callable[..., HttpResponse]
+from games.views.answers import SeeOther, View, login_leads_to, never_stored, reader
 
 
 def when_configured(view: View) -> View:
@@ -54,7 +51,7 @@ def devices(request: Request) -> HttpResponse:
 
 @when_configured
 @require_POST
-@login_required
+@login_leads_to("push_devices")
 @never_stored
 def add_device(request: Request) -> HttpResponse:
     player, form = _person(request), PushDeviceForm(request.POST)
@@ -71,7 +68,7 @@ def add_device(request: Request) -> HttpResponse:
 
 @when_configured
 @require_POST
-@login_required
+@login_leads_to("push_devices")
 @never_stored
 def remove_device(request: Request, device: int) -> HttpResponse:
     get_object_or_404(_person(request).push_devices, pk=device).delete()
