@@ -82,6 +82,17 @@ def test_it_shows_nothing_of_whose_it_is(mail_program: Client, row: Subscription
         assertNotContains(response, "example.org")
 
 
+@pytest.mark.parametrize("mode", ["every", "back", "digest"])
+def test_it_warns_where_the_digest_is_all_that_tells_of_turns(
+    mail_program: Client, alice: User, row: Subscription, mode: str
+) -> None:
+    User.objects.filter(pk=alice.pk).update(mail_mode=mode)
+    digest, warning = world.subscription(alice, Kind.DIGEST), "no mail says that it is your turn"
+    for ask in (mail_program.get, mail_program.post):
+        assertContains(ask(address(digest)), warning, count=int(mode == "digest"))
+        assertNotContains(ask(address(row)), warning)
+
+
 def test_it_ends_one_kind_for_one_player(mail_program: Client, row: Subscription) -> None:
     bob = world.person("bob")
     world.subscription(bob, Kind.TURN)

@@ -147,11 +147,12 @@ def _tests(player: User, now: datetime) -> Iterator[str]:
 @cache_control(no_store=True)
 def unsubscribe(request: Request, token: str) -> HttpResponse:
     """One kind of mail to one player ends here; looking at the page changes nothing."""
-    row = get_object_or_404(Subscription, token=token)
+    row = get_object_or_404(Subscription.objects.select_related("player"), token=token)
     if request.method == "POST":
         Subscription.objects.filter(pk=row.pk).update(mail=False)
         row.mail = False
-    context = {"kind": Kind(row.kind).label, "done": not row.mail}
+    alone = row.kind == Kind.DIGEST and row.player.mail_mode == User.MailMode.DIGEST
+    context = {"kind": Kind(row.kind).label, "done": not row.mail, "alone": alone}
     answer = render(request, "games/unsubscribe.html", context)
     # The address is a key: no search engine and no other site may learn it.
     answer["X-Robots-Tag"], answer["Referrer-Policy"] = "noindex", "no-referrer"
