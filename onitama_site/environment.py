@@ -7,6 +7,7 @@ import ipaddress
 import os
 import re
 import secrets
+from email.utils import parseaddr
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,6 +56,32 @@ def origin(name: str, default: str) -> str:
         well_formed = False
     if not well_formed or parts.scheme not in {"http", "https"} or parts.path or parts.query:
         raise ImproperlyConfigured(f"{name} must look like https://example.org, not {value!r}.")
+    return value
+
+
+def hosts(name: str) -> list[str]:
+    """Bare host names separated by commas; raises ImproperlyConfigured."""
+    names = words(name)
+    for host in names:
+        if not re.fullmatch(r"\*|\.?[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]", host):
+            raise ImproperlyConfigured(f"{name} must list hosts like example.org, not {host!r}.")
+    return names
+
+
+def sender(name: str, default: str) -> str:
+    """Who mails are from, perhaps with a name before the address; raises ImproperlyConfigured."""
+    given = text(name)
+    if given and not re.fullmatch(r"[^@\s]+@[^@\s]+", parseaddr(given)[1]):
+        raise ImproperlyConfigured(f"{name} must look like Me <me@example.org>, not {given!r}.")
+    return given or default
+
+
+def broker(name: str, default: str) -> str:
+    """The address of Redis or Valkey; raises ImproperlyConfigured."""
+    value = text(name, default)
+    if not re.match(r"(rediss?|redis\+socket)://.", value):
+        # Not the value: it holds a password.
+        raise ImproperlyConfigured(f"{name} must begin with redis:// or rediss://.")
     return value
 
 

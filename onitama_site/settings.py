@@ -25,7 +25,7 @@ DEBUG = False
 SITE_URL = env.origin("SITE_URL", "http://127.0.0.1:8000")
 _SITE = urlsplit(SITE_URL)
 _LOOPBACK = env.is_loopback(str(_SITE.hostname))
-ALLOWED_HOSTS = [str(_SITE.hostname), *env.words("ALLOWED_HOSTS")]
+ALLOWED_HOSTS = [str(_SITE.hostname), *env.hosts("ALLOWED_HOSTS")]
 if _LOOPBACK:
     ALLOWED_HOSTS += ["127.0.0.1", "localhost", "[::1]"]
 MAILBOX = env.flag("ONITAMA_MAILBOX")
@@ -222,7 +222,7 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = _SITE.scheme
 
 # Every mail is a row first; accounts.mail sends the rows through SMTP, where EMAIL_URL is set.
 EMAIL_BACKEND = "accounts.mail.RowBackend"
-DEFAULT_FROM_EMAIL = env.text("MAIL_FROM", f"Onitama <onitama@{_SITE.hostname}>")
+DEFAULT_FROM_EMAIL = env.sender("MAIL_FROM", f"Onitama <onitama@{_SITE.hostname}>")
 EMAIL_TIMEOUT = env.number("SMTP_TIMEOUT", 10, least=0.1, most=60)
 EMAIL_URL = env.text("EMAIL_URL")
 if EMAIL_URL:
@@ -266,7 +266,7 @@ PUSH_HOSTS = [
 ENGINE_TIME_LIMIT = int(env.number("ENGINE_TIME_LIMIT", 25, least=1, most=25))
 ENGINE_LEASE = min(ENGINE_TIME_LIMIT + 5, 30)
 SWEEP_SECONDS = env.number("SWEEP_SECONDS", 15, least=1, most=15)
-CELERY_BROKER_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")
+CELERY_BROKER_URL = env.broker("REDIS_URL", "redis://127.0.0.1:6379/0")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]

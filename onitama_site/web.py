@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from onitama_site.environment import number
 from onitama_site.logs import KeylessFormatter
 from onitama_site.tied import die_with
 
 wsgi_app = "onitama_site.wsgi"
 bind = f"127.0.0.1:{os.environ.get('PORT') or 8000}"
 worker_class = "gthread"
-workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
+workers = int(number("WEB_CONCURRENCY", 2, least=1, most=64))
 threads = 4
 graceful_timeout = 10
 control_socket_disable = True

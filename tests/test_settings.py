@@ -117,6 +117,10 @@ def test_the_mailbox_is_shown_on_loopback(monkeypatch: pytest.MonkeyPatch, host:
         ("SITE_URL", "https://onitama.example:port"),
         ("DATABASE_URL", "mysql://db.example/games"),
         ("DATABASE_URL", "games"),
+        ("ALLOWED_HOSTS", "https://www.onitama.example"),
+        ("REDIS_URL", "broker.example"),
+        ("MAIL_FROM", "Onitama"),
+        ("MAIL_FROM", "Onitama <onitama>"),
         ("EMAIL_URL", "pigeon://mail.example"),
         ("ONITAMA_MAILBOX", "yes"),
         ("TRUSTED_PROXY_COUNT", "many"),
@@ -139,10 +143,16 @@ def test_it_refuses_nonsense(monkeypatch: pytest.MonkeyPatch, name: str, value: 
     assert "\n" not in str(caught.value)
 
 
+def test_it_refuses_a_web_server_without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEB_CONCURRENCY", "0")
+    with pytest.raises(ImproperlyConfigured, match="WEB_CONCURRENCY must lie between 1 and 64"):
+        runpy.run_path(str(SETTINGS.with_name("web.py")))
+
+
 @pytest.mark.usefixtures("data")
 def test_push_is_off_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     # Of no use then, so nothing is asked of it.
-    found = read(monkeypatch, MAIL_FROM="nobody")
+    found = read(monkeypatch, VAPID_CONTACT="nobody")
     assert (found["VAPID_PRIVATE_KEY"], found["VAPID_PUBLIC_KEY"]) == ("", "")
 
 
