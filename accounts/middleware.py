@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
@@ -15,11 +15,9 @@ from django.utils.cache import patch_cache_control
 from django_htmx.middleware import HtmxDetails
 
 from accounts import sessions
-from accounts.models import User
+from accounts.models import NAVIGATION_KEPT_TO, User
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
-
-NAVIGATION_KEPT_TO = timedelta(minutes=1)
 
 
 class Request(HttpRequest):

@@ -22,6 +22,8 @@ GIVE_UP_AFTER = timedelta(days=3)
 MOST_BOUNCES = 3
 # Product rules for away time, in hours: held at the start, earned each month, held at most.
 AWAY_AT_START, AWAY_A_MONTH, AWAY_AT_MOST = 7 * 24, 2 * 24, 21 * 24
+# A navigation sooner after one that was noted is not noted.
+NAVIGATION_KEPT_TO = timedelta(minutes=1)
 # Product rule: who has been away so long and left nothing behind is removed.
 IDLE_AFTER = timedelta(days=30)
 

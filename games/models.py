@@ -12,7 +12,7 @@ from django.db.models import F, Q
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Message, User
+from accounts.models import NAVIGATION_KEPT_TO, Message, User
 from games.clock import TimeControl
 from games.onitama.position import START_BOARD, Position
 
@@ -257,8 +257,10 @@ class SeatQuerySet(models.QuerySet["Seat"]):
         return self.filter(player=player_pk, result="", game__turn=F("colour"))
 
     def missed(self) -> Self:
-        """Seats lost on time after the last page that their player opened."""
-        since = Q(player__last_navigation=None) | Q(ended__gt=F("player__last_navigation"))
+        """Seats lost on time after the last page that their player opened, as far as is known:
+        another within the same minute is not noted."""
+        here_until = F("player__last_navigation") + NAVIGATION_KEPT_TO
+        since = Q(player__last_navigation=None) | Q(ended__gte=here_until)
         return self.filter(since, result="lost", termination=Game.Termination.TIME)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import time_machine
 from django.test import Client
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertRedirects
@@ -18,7 +19,7 @@ from tests.world import BLUE_BY_STONE, fresh, person, running
 pytestmark = pytest.mark.django_db
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
-MINUTE, HOUR, DAY = (timedelta(seconds=n) for n in (60, 3600, 86400))
+SECOND, MINUTE, HOUR, DAY = (timedelta(seconds=n) for n in (1, 60, 3600, 86400))
 
 
 @pytest.fixture
@@ -81,6 +82,22 @@ def test_two_games_lost_with_no_navigation_between_or_since(
     here(alice, None if came is None else NOW + came)
     assert absent(alice) == expected
     assert not absent(bob)
+
+
+def test_who_came_within_the_minute_of_the_last_page_is_here(
+    alice: User, bob: User, client: Client
+) -> None:
+    """Such a page is not noted; so what was lost in that minute may have been seen."""
+    client.force_login(alice)
+    with time_machine.travel(NOW, tick=False) as clock:
+        client.get("/games/")
+        lose(alice, bob, NOW + SECOND)
+        lose(alice, bob, NOW + 2 * SECOND)
+        row = asked(bob, alice, NOW + 2 * SECOND)
+        clock.move_to(NOW + 3 * SECOND, tick=False)
+        client.get(f"/challenges/{row.pk}/")
+        client.post(f"/challenges/{row.pk}/accept/")
+    assert Challenge.objects.get(pk=row.pk).status == "accepted"
 
 
 def test_other_ends_do_not_count(alice: User, bob: User) -> None:
