@@ -1,4 +1,4 @@
-"""Fixtures for every test: static files, a browser if there is one, real servers."""
+"""Fixtures for every test: two players, static files, a browser if there is one, real servers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from django.core.cache import cache
 from django.test import override_settings
 
 from accounts.models import User
-from games.models import Level
+from games.models import Game, Level
+from tests import world
 from tests.servers import ROOT, PostOffice, Site, clean_environment
 
 PLAIN = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
@@ -55,6 +56,29 @@ def _levels_stay(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("transactional_db")
         for name in Level.values:
             User.objects.get_or_create(username=name, defaults={"kind": User.Kind.ENGINE})
+
+
+@pytest.fixture
+def alice() -> User:
+    return world.person("alice")
+
+
+@pytest.fixture
+def bob() -> User:
+    return world.person("bob")
+
+
+@pytest.fixture
+def game(alice: User, bob: User) -> Game:
+    """Alice, Blue, is to move."""
+    return world.running(alice, bob)
+
+
+@pytest.fixture
+def mailbox() -> Iterator[None]:
+    """Mails arrive there, as on a machine without a mail server."""
+    with override_settings(MAILBOX=True, EMAIL_URL=""):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -27,11 +27,6 @@ def alice() -> User:
     return person("alice", away=False)
 
 
-@pytest.fixture
-def bob() -> User:
-    return person("bob")
-
-
 def lose(player: User, to: User, at: datetime) -> Game:
     """The player's clock runs out then."""
     game = running(player, to, BLUE_BY_STONE[:2], now=at - DAY)

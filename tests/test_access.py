@@ -10,7 +10,7 @@ from accounts.models import User
 from games import challenges, notices, play
 from games.clock import PRESETS
 from games.models import Challenge, Game, Ply
-from tests.world import BLUE_BY_STREAM, finished, fresh, guest, person, running
+from tests.world import BLUE_BY_STREAM, finished, fresh, guest, person
 
 pytestmark = pytest.mark.django_db
 
@@ -24,22 +24,6 @@ DEEDS: dict[str, dict[str, str]] = {
     "decline_draw": {"ply": "1"},
 }
 ANSWERS = ("accept_challenge", "decline_challenge", "withdraw_challenge")
-
-
-@pytest.fixture
-def alice() -> User:
-    return person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return person("bob")
-
-
-@pytest.fixture
-def game(alice: User, bob: User) -> Game:
-    """Blue, alice, is to move."""
-    return running(alice, bob)
 
 
 def as_(player: User | None) -> Client:

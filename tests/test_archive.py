@@ -23,16 +23,6 @@ NOW = datetime(2026, 11, 28, 22, 30, tzinfo=UTC)
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
 def page_of_alice(client: Client, alice: User) -> Client:
     client.force_login(alice)
     return client

@@ -24,16 +24,6 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
 def hers(client: Client, alice: User) -> Client:
     client.force_login(alice)
     return client

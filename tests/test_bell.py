@@ -24,16 +24,6 @@ PAGE, SEEN, COUNT = "/notices/", "/notices/seen/", "/notices/count/"
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
 def now() -> datetime:
     return timezone.now()
 

@@ -22,22 +22,6 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
-def game(alice: User, bob: User) -> Game:
-    """Alice, Blue, is to move."""
-    return world.running(alice, bob)
-
-
-@pytest.fixture
 def at_home(client: Client, alice: User) -> Client:
     client.force_login(alice)
     return client

@@ -38,16 +38,6 @@ def office(post_office: PostOffice) -> Iterator[PostOffice]:
         yield post_office
 
 
-@pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
 def turn(alice: User, bob: User) -> Delivery:
     """One more game in which it is bob's turn, and what came of its mail."""
     game = world.running(alice, bob, world.BLUE_BY_STONE[:1])

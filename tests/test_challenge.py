@@ -29,16 +29,6 @@ def now() -> datetime:
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
 def row(alice: User, bob: User, now: datetime) -> Challenge:
     """Alice challenges Bob, and would play Blue."""
     return made(alice, bob, now)

@@ -12,20 +12,10 @@ from django.utils import timezone
 from accounts.models import User
 from games import notices, sweep
 from games.models import Challenge, Delivery, Game, Kind, Notice, PushDevice, Subscription
-from tests.world import BLUE_BY_STONE, person, played, running, subscription
+from tests.world import BLUE_BY_STONE, played, running, subscription
 
 pytestmark = pytest.mark.django_db
 ALL = (True, True, True)
-
-
-@pytest.fixture
-def alice() -> User:
-    return person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return person("bob")
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from games.models import Delivery, Game, Kind, Notice
 from tests.mails import parsed, text
 from tests.world import BLUE_BY_STONE, against_level, person, running
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("mailbox")]
 
 ZAGREB = ZoneInfo("Europe/Zagreb")
 MINUTE, HOUR, DAY = (timedelta(seconds=n) for n in (60, 3600, 86400))
@@ -40,12 +40,6 @@ NOW = local("2026-12-01 12:00")
 def clock() -> Iterator[Clock]:
     with time_machine.travel(NOW, tick=False) as clock:
         yield clock
-
-
-@pytest.fixture(autouse=True)
-def _mails_arrive_in_the_mailbox() -> Iterator[None]:
-    with override_settings(MAILBOX=True, EMAIL_URL=""):
-        yield
 
 
 @pytest.fixture

@@ -19,16 +19,6 @@ DEEDS = ("offer", "accept", "decline")
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
 def game(alice: User, bob: User) -> Game:
     """Two plies in: Alice, Blue, is to move."""
     return world.running(alice, bob, world.BLUE_BY_STONE[:2])

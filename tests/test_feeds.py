@@ -41,16 +41,6 @@ PAGE = "/preferences/feeds/"
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
 def browser(client: Client, alice: User) -> Client:
     """Alice's, with her page of feeds open before her."""
     client.force_login(alice)

@@ -23,22 +23,6 @@ BOTH_REACH = ("ox", "horse", "mantis", "crane", "tiger")
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
-def game(alice: User, bob: User) -> Game:
-    """Alice, Blue, is to move."""
-    return world.running(alice, bob)
-
-
-@pytest.fixture
 def at_home(client: Client, alice: User) -> Client:
     client.force_login(alice)
     return client

@@ -23,16 +23,6 @@ SOUGHT = LISTS[:5]
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
 def game(alice: User, bob: User) -> Game:
     return world.running(alice, bob, world.REPETITION[:5])
 

@@ -81,11 +81,6 @@ def test_a_wrong_password_moves_nothing(client: Client) -> None:
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
 def guest() -> User:
     return world.guest()
 

@@ -40,11 +40,6 @@ REDELIVERY = 360 if REAL else 60
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
 def site(
     make_site: Callable[..., Site], post_office: PostOffice, tmp_path: Path, alice: User
 ) -> Site:

@@ -17,7 +17,7 @@ from games import deliveries, notices, play, sweep
 from games.models import Delivery, Game, Kind
 from tests.world import BLUE_BY_STONE, person, played, running
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("mailbox")]
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 MINUTE, HOUR, DAY = (timedelta(seconds=n) for n in (60, 3600, 86400))
@@ -28,12 +28,6 @@ Clock = time_machine.Traveller
 def clock() -> Iterator[Clock]:
     with time_machine.travel(NOW, tick=False) as clock:
         yield clock
-
-
-@pytest.fixture(autouse=True)
-def _mails_arrive_in_the_mailbox() -> Iterator[None]:
-    with override_settings(MAILBOX=True, EMAIL_URL=""):
-        yield
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from games import letters
 from games.models import Notice
 from tests.every_notice import NOTICES
 from tests.servers import PostOffice
-from tests.world import person
 
 pytestmark = pytest.mark.django_db
 
@@ -54,16 +53,6 @@ def _public_site(post_office: PostOffice) -> Iterator[None]:
         EMAIL_USE_SSL=False,
     ):
         yield
-
-
-@pytest.fixture
-def alice() -> User:
-    return person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return person("bob")
 
 
 _keys = count()

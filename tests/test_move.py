@@ -34,12 +34,6 @@ def bob() -> User:
 
 
 @pytest.fixture
-def game(alice: User, bob: User) -> Game:
-    """Alice, Blue, is to move."""
-    return world.running(alice, bob)
-
-
-@pytest.fixture
 def at_home(client: Client, alice: User) -> Client:
     client.force_login(alice)
     return client

@@ -19,23 +19,7 @@ from games.models import Delivery, Game, Kind, Notice, Subscription
 from games.views.answers import visible_game
 from tests.world import BLUE_BY_STONE, fresh, person, played, running
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _mails_arrive_in_the_mailbox() -> object:
-    with override_settings(MAILBOX=True, EMAIL_URL=""):
-        yield
-
-
-@pytest.fixture
-def alice() -> User:
-    return person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return person("bob")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("mailbox")]
 
 
 @pytest.fixture

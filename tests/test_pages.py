@@ -22,11 +22,6 @@ from tests import world
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
 class TestLanding:
     def test_it_lets_a_stranger_play_the_computer_at_once(self, client: Client) -> None:
         html = client.get("/").content.decode()

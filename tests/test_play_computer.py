@@ -20,11 +20,6 @@ ADDRESS = "/games/computer/"
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
 def as_alice(client: Client, alice: User) -> Client:
     client.force_login(alice)
     return client

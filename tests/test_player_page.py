@@ -30,11 +30,6 @@ def alice() -> User:
     return player
 
 
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
 def as_player(player: User) -> Client:
     client = Client()
     client.force_login(player)

@@ -47,16 +47,6 @@ def browser(service: PushService) -> Browser:
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
 def device(alice: User, browser: Browser) -> PushDevice:
     return enabled(alice, browser)
 

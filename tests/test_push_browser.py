@@ -68,11 +68,6 @@ def site(make_site: Callable[..., Site], service: PushService) -> Site:
     return site
 
 
-@pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
 @contextmanager
 def profile(
     chromium: str, directory: Path, site: Site, registry: Registry, visitor: Visitor

@@ -8,14 +8,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import time_machine
-from django.test import Client, override_settings
+from django.test import Client
 
 from accounts.models import User
 from games import deliveries, notices, play, push, sweep
 from games.models import Delivery, Game, Kind, Notice, PushDevice
 from tests.world import BLUE_BY_STONE, fresh, person, played, running
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("mailbox")]
 
 ZAGREB = ZoneInfo("Europe/Zagreb")
 MINUTE, HOUR, DAY = (timedelta(seconds=n) for n in (60, 3600, 86400))
@@ -34,12 +34,6 @@ EVENING, NIGHT, MORNING = map(local, ("2026-12-01 20:00", "2026-12-01 23:30", "2
 def clock() -> Iterator[Clock]:
     with time_machine.travel(EVENING, tick=False) as clock:
         yield clock
-
-
-@pytest.fixture(autouse=True)
-def _mails_arrive_in_the_mailbox() -> Iterator[None]:
-    with override_settings(MAILBOX=True, EMAIL_URL=""):
-        yield
 
 
 @pytest.fixture

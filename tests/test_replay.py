@@ -21,16 +21,6 @@ NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
 def game(alice: User, bob: User) -> Game:
     """Alice, Blue, wins at ply 5 by the Way of the Stream."""
     return world.finished(alice, bob, world.BLUE_BY_STREAM)

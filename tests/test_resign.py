@@ -19,16 +19,6 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
 def game(alice: User, bob: User) -> Game:
     return world.running(alice, bob, world.BLUE_BY_STONE[:2])
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
-from django.test import override_settings
 
 from accounts.models import User
 from games import challenges, deliveries, notices, play, sweep
@@ -46,6 +45,15 @@ def deadline(game: Game) -> datetime:
 def move(game: Game, player: User, now: datetime) -> Game:
     action = fresh(game).current.legal_moves()[0]
     return play.play_move(game.pk, player, fresh(game).plies + 1, action, now=now)
+
+
+def deliver(now: datetime) -> None:
+    with time_machine.travel(now, tick=False):
+        deliveries.deliver_due(seconds=60)
+
+
+def turn_mail(game: Game) -> Delivery:
+    return Delivery.objects.get(notice__key=f"turn:g{game.pk}:p3")
 
 
 def keys(player: User) -> set[str]:
@@ -243,32 +251,26 @@ def test_a_move_before_the_first_sweep_after_an_outage_counts(
     assert not fresh(game).spared
 
 
-def test_a_turn_is_told_though_the_mail_worker_comes_back_before_the_sweep(
-    game: Game, alice: User
-) -> None:
+@pytest.mark.usefixtures("mailbox")
+def test_a_turn_is_told_though_the_mail_worker_comes_back_before_the_sweep(game: Game) -> None:
     """The deadline lies in the gap, and only the sweep knows that it is not lost by that."""
     off = deadline(game) - MINUTE
     Heartbeat.objects.create(at=off)
-    back, turn = off + 3 * HOUR, Notice.objects.get(key=f"turn:g{game.pk}:p3")
-    with override_settings(MAILBOX=True, EMAIL_URL=""), time_machine.travel(back, tick=False):
-        deliveries.deliver_due(seconds=60)
-        assert not turn.deliveries.get().sent
+    back = off + 3 * HOUR
+    deliver(back)
+    assert not turn_mail(game).sent
     sweep.sweep(back + SECOND)
-    after = back + MINUTE
-    with override_settings(MAILBOX=True, EMAIL_URL=""), time_machine.travel(after, tick=False):
-        deliveries.deliver_due(seconds=60)
-    assert turn.deliveries.get().sent == after
+    deliver(back + MINUTE)
+    assert turn_mail(game).sent == back + MINUTE
 
 
+@pytest.mark.usefixtures("mailbox")
 def test_a_turn_that_the_flag_ends_is_told_by_its_end_alone(game: Game, alice: User) -> None:
-    at, turn = deadline(game), Notice.objects.get(key=f"turn:g{game.pk}:p3")
-    with override_settings(MAILBOX=True, EMAIL_URL=""):
-        with time_machine.travel(at, tick=False):
-            deliveries.deliver_due(seconds=60)
-        sweep.sweep(at + SECOND)
-        with time_machine.travel(at + MINUTE, tick=False):
-            deliveries.deliver_due(seconds=60)
-    assert (turn.deliveries.get().sent, turn.deliveries.get().error) == (None, "withdrawn")
+    at = deadline(game)
+    deliver(at)
+    sweep.sweep(at + SECOND)
+    deliver(at + MINUTE)
+    assert (turn_mail(game).sent, turn_mail(game).error) == (None, "withdrawn")
     assert Delivery.objects.get(notice__player=alice, notice__kind="over").sent == at + MINUTE
 
 

@@ -16,11 +16,6 @@ ONE_CLICK = {"List-Unsubscribe": "One-Click"}
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
 def row(alice: User) -> Subscription:
     return world.subscription(alice, Kind.TURN)
 

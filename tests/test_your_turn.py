@@ -26,16 +26,6 @@ Page = Callable[..., str]
 
 
 @pytest.fixture
-def alice() -> User:
-    return world.person("alice")
-
-
-@pytest.fixture
-def bob() -> User:
-    return world.person("bob")
-
-
-@pytest.fixture
 def now() -> datetime:
     return timezone.now()
 
