@@ -78,6 +78,20 @@ def test_an_open_page_counts_on_without_being_loaded_again(site: Site, chromium:
         heard(page, 0, 0, "bob against alice · Onitama")
 
 
+def test_the_way_back_does_not_bring_back_what_was_seen(site: Site, chromium: str) -> None:
+    alice, bob = world.person("alice"), world.person("bob")
+    world.running(alice, bob)
+    reader = site.visitor(alice)
+    with windows(chromium, site) as opened:
+        page = opened.open(reader)
+        page.goto("/notices/")
+        heard(page, 1, 1, "Notices · Onitama")
+        page.get_by_role("link", name="Your turn against bob").click()
+        heard(page, 0, 1, "alice against bob · Onitama")
+        page.go_back()
+        heard(page, 0, 1, "Notices · Onitama")
+
+
 def by_hand(page: Page, origin: str, target: str) -> None:
     for place in (f"#square-{origin}", f"#square-{target}", "#confirm"):
         page.locator(place).click()

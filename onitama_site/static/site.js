@@ -64,7 +64,9 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden) askBell();
 });
 window.addEventListener("pageshow", (event) => {
-  if (event.persisted) askBell();
+  // Back and forward show what was kept, the whole page or what it was made from.
+  const [way] = performance.getEntriesByType("navigation");
+  if (event.persisted || way?.type === "back_forward") askBell();
 });
 
 // A long record shows the ply the page is about; the page itself stays where it is.
