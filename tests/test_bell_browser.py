@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from games import challenges
 from games.models import Game
 from tests import world
 from tests.browser import windows
@@ -76,6 +78,38 @@ def test_an_open_page_counts_on_without_being_loaded_again(site: Site, chromium:
         # A move is a look at the game: the bell need not wait for its next turn to know.
         by_hand(page, "b4", "a5")
         heard(page, 0, 0, "bob against alice · Onitama")
+
+
+def test_an_open_list_shows_what_the_bell_counts(site: Site, chromium: str) -> None:
+    alice, bob = world.person("alice"), world.person("bob")
+    game: Game = world.running(bob, alice)
+    challenge = challenges.challenge(
+        alice,
+        bob,
+        control=world.CONTROL,
+        colour="",
+        deck="base",
+        private=False,
+        now=timezone.now(),
+    )
+    reader, opponent = site.visitor(alice), site.visitor(bob)
+    with windows(chromium, site) as opened:
+        turns, asked = opened.open(reader), opened.open(reader)
+        for page, path in ((turns, "/games/"), (asked, f"/challenges/{challenge.pk}/")):
+            page.clock.install()
+            page.goto(path)
+        expect(turns.get_by_role("main")).to_contain_text("No game waits for you.")
+        expect(asked.get_by_role("main")).to_contain_text("No answer yet.")
+
+        move(opponent, f"/games/{game.pk}/", 1, "crab:a1a2")
+        assert (
+            opponent.post(f"/challenges/{challenge.pk}/decline/", {"reason": "busy"}).status == 303
+        )
+        for page in (turns, asked):
+            page.clock.fast_forward("00:31")
+        expect(turns.get_by_role("main")).to_contain_text("One game waits for you.")
+        expect(asked.get_by_role("main")).to_contain_text("It was declined.")
+        heard(turns, 2, 1, "Your turn · Onitama")
 
 
 def test_the_way_back_does_not_bring_back_what_was_seen(site: Site, chromium: str) -> None:

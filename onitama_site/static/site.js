@@ -47,8 +47,16 @@ function ring() {
   document.querySelector("link[rel=icon]").href = icon;
 }
 
+// A page that lists what waits is brought up to date with it, unless somebody is busy there.
+function follow() {
+  const main = document.querySelector("main[data-follows]");
+  if (main && !main.querySelector(":focus, details[open]")) htmx.trigger(main, "refresh");
+}
+
 document.addEventListener("htmx:load", (event) => {
-  if (isBell(event)) ring();
+  if (!isBell(event)) return;
+  ring();
+  follow();
 });
 
 // A move is seen by making it; a page that comes back from elsewhere may have missed much.
