@@ -23,6 +23,7 @@ LEFT_ALONE = 60.0
 # RFC 8292: at most a day.
 SIGNED_FOR = timedelta(hours=12)
 LONGEST_ANSWER = 500
+_CONTENT = {"Content-Encoding": "aes128gcm", "Content-Type": "application/octet-stream"}
 
 _services = urllib3.PoolManager(num_pools=10)
 _left_alone_until: dict[str, float] = {}
@@ -41,21 +42,15 @@ def post(
     host = urlsplit(device.endpoint).netloc
     if time.monotonic() < _left_alone_until.get(host, 0):
         raise mail.Delayed(f"{host} did not answer lately")
-    headers = {
-        **_signature(device.endpoint, now),
-        "Content-Encoding": "aes128gcm",
-        "Content-Type": "application/octet-stream",
-        "TTL": str(int(ttl.total_seconds())),
-        "Topic": _secret(topic, device),
-        "Urgency": urgency,
-    }
+    asked = {"TTL": str(int(ttl.total_seconds())), "Urgency": urgency}
+    headers = {**_signature(device.endpoint, now), **asked, "Topic": _secret(topic, device)}
     try:
         # No retry, and no redirect followed: it could lead anywhere.
         answer = _services.request(
             "POST",
             device.endpoint,
             body=_encrypted(payload, device),
-            headers=headers,
+            headers=_CONTENT | headers,
             timeout=PATIENCE,
             retries=False,
             preload_content=False,
