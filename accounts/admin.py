@@ -44,12 +44,16 @@ class PlayerAdmin(UserAdmin):
     date_hierarchy = "date_joined"
     show_full_result_count = False
     # An address changes where it can be confirmed, and in allauth's own list.
-    readonly_fields = ("last_login", "last_navigation", "date_joined", "kind", "email")
+    readonly_fields = (
+        *("last_login", "last_navigation", "date_joined", "kind", "email"),
+        *("bounces", "away_hours", "away_until"),
+    )
     fieldsets = (
         (None, {"fields": ("username", "password", "kind")}),
-        (_("Reader"), {"fields": ("email", "time_zone", "confirm_moves")}),
+        (_("Reader"), {"fields": ("email", "bounces", "time_zone", "confirm_moves")}),
         (_("Rights"), {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
         (_("Times"), {"fields": ("date_joined", "last_login", "last_navigation")}),
+        (_("Away time"), {"fields": ("away_hours", "away_until")}),
     )
     add_fieldsets = ((None, {"fields": ("username", "usable_password", "password1", "password2")}),)
     # Django's pair of boxes gives its boxes names that readers aloud may not say.

@@ -12,6 +12,8 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from games.models import (
+    AwayEntry,
+    AwayShift,
     Challenge,
     Delivery,
     Game,
@@ -19,6 +21,7 @@ from games.models import (
     Notice,
     Outage,
     Ply,
+    PushDevice,
     Seat,
     Side,
     Subscription,
@@ -97,7 +100,10 @@ class Rows(LookOnly, admin.TabularInline):
 class SeatInline(Rows):
     model = Seat
     fk_name = "game"
-    fields = ("colour", "player", "bank", "offered_at_ply", "result", "termination", "plies")
+    fields = (
+        *("colour", "player", "bank", "away_hours", "offered_at_ply"),
+        *("result", "termination", "plies"),
+    )
     ordering = ("colour",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Seat]:
@@ -155,7 +161,10 @@ class ChallengeAdmin(LookOnly, Sought):
 
 class DeliveryInline(Rows):
     model = Delivery
-    fields = ("channel", "created", "tries", "next_try", "sent", "failed", "error")
+    fields = ("channel", "device", "created", "tries", "next_try", "sent", "failed", "error")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
+        return super().get_queryset(request).select_related("device")
 
 
 @admin.register(Notice)
@@ -207,6 +216,33 @@ class SubscriptionAdmin(Sought):
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
+
+
+@admin.register(PushDevice)
+class PushDeviceAdmin(LookOnly, Sought):
+    # Neither the address nor the keys: whoever has them can speak to the browser.
+    list_display = fields = ("player", "name", "created", "last_used")
+    list_select_related = ("player",)
+    game_path = ""
+
+
+class ShiftInline(Rows):
+    model = AwayShift
+    fields = ("game", "ply")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AwayShift]:
+        return super().get_queryset(request).select_related("game")
+
+
+@admin.register(AwayEntry)
+class AwayEntryAdmin(LookOnly, Sought):
+    """The ledger that a player reads, line by line: why a deadline has moved, or has not."""
+
+    list_display = ("id", "player", "at", "reason", "hours", "balance")
+    list_filter = ("reason",)
+    list_select_related = ("player",)
+    game_path = "shifts__game"
+    inlines = (ShiftInline,)
 
 
 @admin.register(Heartbeat)

@@ -22,7 +22,16 @@ from playwright.sync_api import Page, Response, expect
 
 from accounts.models import Mail, User
 from games import challenges, notices, play, push
-from games.models import Challenge, Delivery, Heartbeat, Kind, Outage
+from games.models import (
+    AwayEntry,
+    AwayShift,
+    Challenge,
+    Delivery,
+    Heartbeat,
+    Kind,
+    Outage,
+    PushDevice,
+)
 from games.onitama.cards import Deal
 from tests import mails, world
 from tests.browser import Windows, windows
@@ -458,6 +467,11 @@ def rows_of_admin(people: People) -> Iterator[tuple[Model, str]]:
     yield told.notice, "q=bob&kind__exact=turn"
     yield told, "q=bob&failed__isempty=1"
     yield world.subscription(alice, Kind.TURN), "q=ali&kind__exact=turn"
+    browser = {"player": alice, "name": "Firefox on Linux", "created": now}
+    yield PushDevice.objects.update_or_create(browser, endpoint="https://x.example/1")[0], ""
+    entry = AwayEntry.objects.create(player=alice, at=now, reason="taken", hours=-1, balance=167)
+    AwayShift.objects.create(entry=entry, game=game, ply=6)
+    yield entry, f"q={game.pk}&reason__exact=taken"
     yield Heartbeat.objects.update_or_create(defaults={"at": now})[0], ""
     yield Outage.objects.create(began=now - timedelta(hours=3), ended=now), ""
     yield alice, "q=ali&kind__exact=person"

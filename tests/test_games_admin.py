@@ -13,13 +13,17 @@ from pytest_django.asserts import assertContains, assertNotContains
 from accounts.models import User
 from games import challenges
 from games.admin import ShortPaginator
-from games.models import Game, Heartbeat, Kind, Outage
+from games.models import AwayEntry, AwayShift, Game, Heartbeat, Kind, Outage, PushDevice
 from tests import world
 
 pytestmark = pytest.mark.django_db
 
-LISTS = ("game", "challenge", "notice", "delivery", "subscription", "heartbeat", "outage")
-SOUGHT = LISTS[:5]
+ENDPOINT = "https://fcm.googleapis.com/fcm/send/secret"
+SOUGHT = (
+    *("game", "challenge", "notice", "delivery", "subscription"),
+    *("pushdevice", "awayentry"),
+)
+LISTS = (*SOUGHT, "heartbeat", "outage")
 
 
 @pytest.fixture
@@ -35,6 +39,11 @@ def rows(game: Game, alice: User, bob: User) -> Game:
         alice, bob, control=world.CONTROL, colour="", deck="base", private=False, now=now
     )
     world.subscription(alice, Kind.TURN)
+    PushDevice.objects.create(
+        player=alice, endpoint=ENDPOINT, p256dh="BKeyKey", auth="auth", name="Browser", created=now
+    )
+    entry = AwayEntry.objects.create(player=alice, at=now, reason="taken", hours=-1, balance=167)
+    AwayShift.objects.create(entry=entry, game=game, ply=6)
     Heartbeat.objects.update_or_create(defaults={"at": now})
     Outage.objects.create(began=now - timedelta(hours=3), ended=now)
     return game
@@ -157,3 +166,18 @@ def test_mail_can_be_switched_off_for_somebody(staff: Client, rows: Game, alice:
     staff.post(address("subscription", row.pk, "change"), {"token": "x", "kind": "over"})
     after = world.subscription(alice, Kind.TURN)
     assert (after.pk, after.mail, after.token) == (row.pk, False, row.token)
+
+
+def test_the_address_of_a_browser_is_shown_to_nobody(staff: Client, rows: Game) -> None:
+    device = PushDevice.objects.get()
+    for page in (address("pushdevice"), address("pushdevice", device.pk, "change")):
+        answer = staff.get(page)
+        assertContains(answer, "alice")
+        for secret in (ENDPOINT, device.p256dh):
+            assertNotContains(answer, secret)
+
+
+def test_the_ledger_names_its_games(staff: Client, rows: Game) -> None:
+    answer = staff.get(address("awayentry", AwayEntry.objects.get().pk, "change"))
+    assertContains(answer, f"g{rows.pk}")
+    assertContains(answer, "taken when a clock ran out")
