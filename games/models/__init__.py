@@ -10,6 +10,7 @@ from games.models.contests import (
     Ply,
     Seat,
     Side,
+    facing,
     new_seed,
 )
 from games.models.telling import (
@@ -45,5 +46,6 @@ __all__ = [
     "Seat",
     "Side",
     "Subscription",
+    "facing",
     "new_seed",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import ClassVar, Self
 
@@ -234,10 +235,7 @@ class Game(Clocked):
     @cached_property
     def sides(self) -> list[Seat]:
         """Blue's seat, then Red's, with their players; read once, so after the lock if any."""
-        # Sorted here: to order whole rows costs Django more than to read them.
-        blue, red = sorted(self.seats.select_related("player"), key=lambda seat: seat.colour)
-        blue.opponent, red.opponent = red.player, blue.player
-        return [blue, red]
+        return facing(self.seats.select_related("player"))
 
     def seat(self, colour: str) -> Seat:
         return next(seat for seat in self.sides if seat.colour == colour)
@@ -328,6 +326,14 @@ class Seat(models.Model):
         if game.deadline is not None and game.turn == self.colour:
             return max(game.deadline - now, timedelta())
         return self.bank
+
+
+def facing(seats: Iterable[Seat]) -> list[Seat]:
+    """The two seats of a game, Blue's first, each with the other's player as its opponent."""
+    # Sorted here: to order whole rows costs Django more than to read them.
+    blue, red = sorted(seats, key=lambda seat: seat.colour)
+    blue.opponent, red.opponent = red.player, blue.player
+    return [blue, red]
 
 
 class Ply(models.Model):

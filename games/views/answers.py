@@ -14,7 +14,7 @@ from django.views.decorators.cache import cache_control
 
 from accounts.middleware import Request
 from accounts.models import User
-from games.models import Game, Seat
+from games.models import Game, Seat, facing
 
 View = Callable[..., HttpResponse]
 
@@ -68,8 +68,6 @@ def _with_seats(pk: int) -> Game | None:
     seats = list(Seat.objects.filter(game__pk=pk).select_related("game", "player"))
     if not seats:
         return None
-    blue, red = sorted(seats, key=lambda seat: seat.colour)
-    blue.opponent, red.opponent = red.player, blue.player
-    game = red.game = blue.game
-    game.sides = [blue, red]
+    game = seats[0].game = seats[1].game
+    game.sides = facing(seats)
     return game
