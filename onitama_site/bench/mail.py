@@ -80,14 +80,7 @@ def _all_arrived(tally: dict[str, int], notices: list[Notice], say: Say) -> bool
 
 def _fill(count: int) -> list[Notice]:
     """So many people, each to move in one game and waiting in another; no mail is due yet."""
-    now = timezone.now()
-    people = User.objects.bulk_create(
-        User(username=f"player-{n}", email=f"player-{n}@bench.example") for n in range(count)
-    )
-    EmailAddress.objects.bulk_create(
-        EmailAddress(user=user, email=user.email, verified=True, primary=True) for user in people
-    )
-    games = _games(count)
+    now, people, games = timezone.now(), _people(count), _games(count)
     seats = [seat for n, game in enumerate(games) for seat in _seats(game, people, n)]
     Seat.objects.bulk_create(seats)
     Ply.objects.bulk_create(
@@ -111,6 +104,16 @@ def _fill(count: int) -> list[Notice]:
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
     return notices
+
+
+def _people(count: int) -> list[User]:
+    people: list[User] = User.objects.bulk_create(
+        User(username=f"player-{n}", email=f"player-{n}@bench.example") for n in range(count)
+    )
+    EmailAddress.objects.bulk_create(
+        EmailAddress(user=user, email=user.email, verified=True, primary=True) for user in people
+    )
+    return people
 
 
 def _games(count: int) -> list[Game]:
