@@ -187,8 +187,14 @@ def _quiet_until(notice: Notice, now: datetime) -> datetime | None:
     if notice.kind == Notice.TEST or player.quiet_from is None or player.quiet_until is None:
         return None
     end = hours.quiet_end(now, player.zone, player.quiet_from, player.quiet_until)
-    deadline = notice.game.deadline if notice.game else None
-    urgent = deadline is not None and deadline <= end + AFTER_QUIET
+    game = notice.game
+    urgent = (
+        game is not None
+        and game.deadline is not None
+        and game.deadline <= end + AFTER_QUIET
+        # The opponent's time is no reason to be woken.
+        and game.seat(game.turn).player_id == player.pk
+    )
     return None if end <= now or urgent else end
 
 

@@ -175,6 +175,19 @@ def test_a_deadline_in_them_or_two_hours_after_does_not_wait(
     assert sent(bob) == ([f"turn:g{game.pk}:p2"] if goes else [])
 
 
+def test_nobody_is_woken_by_the_time_of_another(clock: Clock, alice: User, bob: User) -> None:
+    """Alice runs out of time in bob's night, and goes on by her away time."""
+    User.objects.filter(pk=alice.pk).update(away_on=True)
+    clock.move_to(EVENING, tick=False)
+    game = running(alice, bob)
+    due_at(game, NIGHT)
+    clock.move_to(NIGHT, tick=False)
+    play.settle(game.pk, NIGHT)
+    assert sent(alice)[-1] == f"away:g{game.pk}:p1"
+    assert sent(bob) == []
+    assert waits_until(bob) == MORNING
+
+
 def test_reminders_wait_unless_they_are_urgent(clock: Clock, alice: User, bob: User) -> None:
     clock.move_to(EVENING - DAY, tick=False)
     far, near = (running(alice, bob, BLUE_BY_STONE[:1]) for _ in range(2))
