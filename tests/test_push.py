@@ -25,7 +25,7 @@ from games.push_service import SIGNED_FOR
 from onitama_site import vapid
 from tests import world
 from tests.push_service import KEY, Browser, PushService, raw, switch_on, token
-from tests.servers import ROOT, clean_environment
+from tests.servers import ROOT, clean_environment, wait_for
 
 PAGE = "/preferences/devices/"
 ADD = f"{PAGE}add/"
@@ -353,6 +353,7 @@ def test_a_slow_service_is_given_up_for_now(
             send(turn(game, alice), device)
         assert not isinstance(delayed.value, mail.Unreachable)
     # Not asked a second time: those behind it would wait for that.
+    wait_for(lambda: service.posts, 5)
     assert len(service.posts) == 1
 
 

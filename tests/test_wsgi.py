@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import BytesIO, StringIO
 from typing import Any
 from urllib.parse import quote
 from wsgiref.util import setup_testing_defaults
 
 import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 
 from onitama_site.handler import Handler
 from onitama_site.logs import one_line
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _keep_the_connection() -> Iterator[None]:
+    """As Django's own test client does: a request would close what the test rolls back."""
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in signals:
+        signal.connect(close_old_connections)
+
 
 CHARSETS = [
     *("charset=hex", "charset=zlib", "charset=rot13", "charset=undefined", "charset=idna"),
