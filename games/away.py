@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
-from django.db.models import Count, OuterRef, QuerySet
+from django.db.models import Count
 
 from accounts.models import AWAY_A_MONTH, AWAY_AT_MOST, User
 from games.models import AwayEntry, AwayShift, Game, Seat
@@ -73,13 +72,14 @@ def in_use(game: Game) -> bool:
 
 def is_absent(player: User) -> bool:
     """Whether challenges to and from the player wait until they open a page again."""
-    return absences(player).exists()
+    return bool(absent([player.pk]))
 
 
-def absences(player: User | OuterRef) -> QuerySet[Any, Any]:
-    """A row where that player is absent, else none: for Exists() in a query of others."""
-    seats = Seat.objects.missed().filter(player=player).values("player")
-    return seats.annotate(missed=Count("pk")).filter(missed__gte=MISSED)
+def absent(players: Collection[int]) -> set[int]:
+    """Those of the players who are."""
+    missed = Seat.objects.missed().filter(player__in=players).values("player")
+    often = missed.annotate(missed=Count("pk")).filter(missed__gte=MISSED)
+    return set(often.values_list("player", flat=True))
 
 
 # --- the ledger -----------------------------------------------------------------------------

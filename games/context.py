@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from accounts import mail
-from games.views.bell import waits
+from games.views.bell import Waits
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"turn_count": 0}
-    found = SimpleLazyObject(lambda: waits(user))
+    found = Waits(user)
     return {
         "waits": found,
         "turn_count": SimpleLazyObject(lambda: found.to_move),

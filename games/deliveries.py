@@ -250,13 +250,20 @@ def _try_all(claims: list[Claim], until: float) -> bool:
     """Try them as long as what is known of them holds, and give the rest back; False: no server."""
     until = min(until, time.monotonic() + LOOK_HOLDS)
     ready = _prepared(claims)
+    refused: set[str] = set()
     for number, claim in enumerate(ready):
         if number and time.monotonic() >= until:
             _give_back(ready[number:])
             return True
+        if claim.address in refused:
+            # Perhaps that was one too many: looked at anew before it is tried again.
+            _give_back([claim])
+            continue
         if not _try(claim):
             _give_back(ready[number + 1 :])
             return False
+        if claim.delivery.failed:
+            refused.add(claim.address)
     return True
 
 

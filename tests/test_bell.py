@@ -447,7 +447,7 @@ def test_an_expired_or_silenced_one_is_not_counted(
     assert heard(as_alice, PAGE)[0] == ""
 
 
-def test_both_counts_are_one_query(
+def test_each_count_is_one_query(
     as_alice: Client,
     alice: User,
     bob: User,
@@ -456,8 +456,8 @@ def test_both_counts_are_one_query(
 ) -> None:
     world.running(alice, bob, now=now)
     as_alice.get("/rules/")
-    # The session, the player, the counts.
-    with django_assert_num_queries(3):
+    # The session, the player, the games, the notices.
+    with django_assert_num_queries(4):
         as_alice.get("/rules/")
 
 

@@ -199,9 +199,8 @@ def test_it_asks_as_much_for_300_games_as_for_3(
     mine = world.running(alice, bob, now=now)
     theirs = world.running(alice, bob, ["crab:a1a2"], now=now)
     over = world.finished(alice, bob, now=now)
-    with CaptureQueriesContext(
-        connection,
-    ) as few:
+    challenge(bob, alice, now)
+    with CaptureQueriesContext(connection) as few:
         client.get("/games/")
     for game in (mine, theirs, over):
         world.copies(game, 300)

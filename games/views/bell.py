@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseStopPolling
@@ -29,25 +30,35 @@ UNREAD_SHOWN, SEEN_SHOWN = 100, 20
 LATELY = timedelta(days=7)
 
 
-@dataclass(frozen=True, slots=True)
 class Waits:
-    """How much waits for a player: games to move in, and notices not seen."""
+    """How much waits for a player: games to move in, and notices not seen.
 
-    to_move: int
-    unread: int
+    Each is asked for where it is shown first: a list knows the games, and shows but the notices.
+    """
+
+    def __init__(self, player: User) -> None:
+        self._player = player
+
+    @cached_property
+    def to_move(self) -> int:
+        return Seat.objects.to_move(self._player.pk).count()
+
+    @cached_property
+    def unread(self) -> int:
+        return notices.unread(self._player).count()
 
     @property
     def icon(self) -> str:
-        """The page's icon with that number on it."""
+        """The page's icon with the number of notices on it."""
         if not self.unread:
             return "favicon.svg"
         return f"favicon-{self.unread}.svg" if self.unread < 10 else "favicon-many.svg"
 
-
-def waits(player: User) -> Waits:
-    """Both numbers in one query: every page asks for them, and asks again while it is open."""
-    counts = (_count(Seat.objects.to_move(player.pk)), _count(notices.unread(player)))
-    return Waits(*User.objects.filter(pk=player.pk).values_list(*counts).get())
+    def read(self) -> None:
+        """Both in one query, for what an open page asks again and again."""
+        rows = (Seat.objects.to_move(self._player.pk), notices.unread(self._player))
+        counts = [_count(those) for those in rows]
+        [(self.to_move, self.unread)] = User.objects.filter(pk=self._player.pk).values_list(*counts)
 
 
 def _count(rows: QuerySet[Seat] | QuerySet[Notice]) -> Subquery:
@@ -99,7 +110,8 @@ def count(request: Request) -> HttpResponse:
     """What an open page asks now and then: nothing, as long as it is what the page shows."""
     if isinstance(request.user, AnonymousUser):
         return HttpResponseStopPolling()
-    now = waits(request.user)
+    now = Waits(request.user)
+    now.read()
     if request.GET.get("shown") == f"{now.to_move}-{now.unread}":
         return HttpResponse(status=204)
     return render(request, "_bell.html#answer", {"waits": now, "turn_count": now.to_move})

@@ -179,6 +179,9 @@ def your_turn(request: Request) -> HttpResponse:
     to_move = [tile for tile in tiles if tile.mine]
     waiting = [tile for tile in tiles if not tile.mine]
     asked = Challenge.objects.filter(status=Challenge.Status.OPEN, expires__gt=now)
+    received = _asked(asked.filter(challenged=player), "challenger")
+    sent = _asked(asked.filter(challenger=player), "challenged")
+    others = {row.challenger_id for row in received} | {row.challenged_id for row in sent}
     shown = None if request.GET.get("waiting") == "all" else WAITING_SHOWN
     context = {
         "to_move": to_move,
@@ -186,8 +189,9 @@ def your_turn(request: Request) -> HttpResponse:
         "turn_count": len(to_move),
         "waiting": waiting[:shown],
         "waiting_count": len(waiting),
-        "received": _asked(asked.filter(challenged=player), "challenger"),
-        "sent": _asked(asked.filter(challenger=player), "challenged"),
+        "received": received,
+        "sent": sent,
+        "absent": away.absent(others) if others else set(),
         "reasons": Challenge.Reason.choices,
         "finished": _newest(player.seats.filter(ended__gt=now - JUST))[:FINISHED_SHOWN],
         "unreached": player.is_person and not mail.confirmed([player]),
@@ -197,11 +201,10 @@ def your_turn(request: Request) -> HttpResponse:
     return render(request, "games/your_turn.html", context)
 
 
-def _asked(challenges: QuerySet[Challenge], other: str) -> QuerySet[Challenge]:
+def _asked(challenges: QuerySet[Challenge], other: str) -> list[Challenge]:
     shown = ("bank", "increment", "cap", "colour", "deck", "private", "expires")
     rows = challenges.select_related(other).only(*shown, f"{other}__username")
-    waits = Exists(away.absences(OuterRef(other)))
-    return rows.annotate(waits=waits).order_by("expires")[:CHALLENGES_SHOWN]
+    return list(rows.order_by("expires")[:CHALLENGES_SHOWN])
 
 
 # --- a player's page ------------------------------------------------------------------------
