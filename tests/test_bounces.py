@@ -74,6 +74,18 @@ def test_after_three_refusals_no_more_is_sent(office: PostOffice, alice: User, b
     assert notices.unread(bob).count() == MOST_BOUNCES + 1
 
 
+def test_of_many_due_at_once_three_are_tried(office: PostOffice, alice: User, bob: User) -> None:
+    office.moods[bob.email] = Mood.REFUSE
+    for _ in range(MOST_BOUNCES + 2):
+        world.running(alice, bob, world.BLUE_BY_STONE[:1])
+    world.running(bob, alice, world.BLUE_BY_STONE[:1])
+    deliveries.deliver_due(seconds=10)
+    assert office.tried(bob.email) == bounces(bob) == MOST_BOUNCES
+    assert office.tried(alice.email) == 1
+    assert not Delivery.objects.filter(next_try__isnull=False).exists()
+    assert not Mail.objects.exclude(message=b"").filter(recipient=bob.email).exists()
+
+
 def test_an_accepted_mail_begins_the_count_anew(office: PostOffice, alice: User, bob: User) -> None:
     refuse(office, alice, bob, MOST_BOUNCES - 1)
     assert bounces(bob) == MOST_BOUNCES - 1
