@@ -7,6 +7,8 @@ from typing import Any
 
 from celery import Celery
 from celery.signals import celeryd_init, worker_process_init
+from kombu.transport.redis import Channel, QoS
+from kombu.transport.virtual import QoS as VirtualQoS
 
 from onitama_site.tied import die_with
 
@@ -30,6 +32,22 @@ def be_patient(conf: Any, **_: Any) -> None:
         "socket_connect_timeout": 5,
         "max_retries": None,
     }
+
+
+class ForgetfulQoS(QoS):
+    """A task whose end the broker does not hear of (it stalls for longer than we wait) gives its
+    place back all the same: else the worker, which holds one, would never take another. The
+    broker hands that task out again, which every task of ours bears."""
+
+    def ack(self, delivery_tag: str) -> None:
+        try:
+            super().ack(delivery_tag)
+        except Exception:
+            VirtualQoS.ack(self, delivery_tag)
+            raise
+
+
+Channel.QoS = ForgetfulQoS
 
 
 _WORKER = os.getpid()

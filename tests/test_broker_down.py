@@ -5,10 +5,13 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
+from kombu.transport.virtual import QoS as VirtualQoS
 
 from games.models import Game, Notice
+from onitama_site.celery import ForgetfulQoS
 from tests import world
 from tests.servers import PostOffice, Site, at_once, wait_for
 
@@ -73,3 +76,20 @@ def plies(game: Game) -> int:
     game = world.fresh(game)
     assert game.record.count() == game.plies
     return game.plies
+
+
+def test_a_task_whose_end_the_broker_misses_leaves_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A worker holds one task at a time: with its place kept it would never take another."""
+    qos = ForgetfulQoS(SimpleNamespace(do_restore=False), prefetch_count=1)
+    VirtualQoS.append(qos, SimpleNamespace(), "a tag")
+    assert not qos.can_consume()
+
+    def stall(*_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(qos, "_remove_from_indices", stall)
+    with pytest.raises(TimeoutError):
+        qos.ack("a tag")
+    assert qos.can_consume()
