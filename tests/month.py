@@ -304,6 +304,10 @@ class Month:
     def _go_up(self) -> None:
         self._note("up")
         self._plan(self._grid(self.now), self._round)
+        # Some were waiting for it: they are there before the first sweep.
+        for game in Game.objects.running().filter(deadline__lte=self.now).order_by("pk")[:4]:
+            habit = self.habits[game.seat(game.turn).player.username]
+            self._plan(self.now + 2 * SECOND, partial(self._turn_to, habit, game.pk))
 
     def _made(self, habit: Habit) -> User:
         user = person(habit.name, confirmed=habit.address != "none", away=habit.away)

