@@ -181,7 +181,12 @@ def test_a_form_from_before_brings_no_old_address_back(browser: Client, program:
     assert program.get(new).status_code == 200
 
 
-@pytest.mark.parametrize("offer", ["", "x", "a:b:c", "x" * 5000, "🀄", signing.dumps([1, ATOM])])
+@pytest.mark.parametrize(
+    "offer",
+    ["", "x", "a:b:c", "x" * 5000, "🀄", signing.dumps([1, ATOM])],
+    # A signature tells the second it was made in, and each process makes its own.
+    ids=["empty", "letter", "colons", "long", "picture", "signed for something else"],
+)
 def test_an_address_that_was_not_offered_is_refused(browser: Client, offer: str) -> None:
     assert browser.post(PAGE, {"offer": offer}).status_code == 409
     assert not Feed.objects.exists()
