@@ -137,6 +137,8 @@ class Month:
         self.patch.setattr("games.challenges.SystemRandom", lambda: chance)
         self.patch.setattr("secrets.randbits", chance.getrandbits)
         self.patch.setattr("accounts.mail._connect", lambda: Wire(self))
+        # Here it is for _nudge() to say which of them are lost.
+        self.patch.setattr("accounts.nudge.Nudge.__call__", lambda _nudge: None)
         self._watch_mails()
         self._watch_pushes()
         keys = {
