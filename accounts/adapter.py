@@ -18,7 +18,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.client_ip import client_ip
 from accounts.guests import become_person, guest_became
-from accounts.letters import letter, link
+from accounts.letters import letter
+from accounts.links import link
 from accounts.models import User
 from accounts.names import refuse_reserved
 

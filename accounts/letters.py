@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+
+from accounts.links import link
 
 
 class Kind(NamedTuple):
@@ -36,11 +37,6 @@ KINDS = {
     "password_set": _PASSWORD,
     "unknown_account": Kind(_("Onitama: no account here"), "sign_up", _("Sign up")),
 }
-
-
-def link(name: str, *args: str) -> str:
-    """An absolute address of ours, from SITE_URL and never from a request's Host."""
-    return settings.SITE_URL + reverse(name, args=args)
 
 
 def letter(name: str, address: str, context: dict[str, Any]) -> EmailMultiAlternatives:

@@ -215,6 +215,12 @@ class User(AbstractUser):
             return ZoneInfo("UTC")
 
     @property
+    def spoken_language(self) -> str:
+        """The player's language, as long as the site speaks it."""
+        spoken = {code for code, _name in settings.LANGUAGES}
+        return self.language if self.language in spoken else settings.LANGUAGE_CODE
+
+    @property
     def is_person(self) -> bool:
         return self.kind == self.Kind.PERSON
 

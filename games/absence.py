@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from accounts.models import User
 from games import away, notices
-from games.models import Challenge, Kind, Notice
+from games.models import Challenge, Kind
 
 
 def tell_others(player: User, now: datetime) -> None:
@@ -20,5 +20,4 @@ def tell_others(player: User, now: datetime) -> None:
     for row in rows.select_related("challenger", "challenged").order_by("pk"):
         other = row.challenged if row.challenger_id == player.pk else row.challenger
         key = f"challenge:c{row.pk}:waits"
-        if not Notice.objects.filter(player=other, key=key).exists():
-            notices.tell(other, Kind.CHALLENGE, key, now=now, challenge=row)
+        notices.tell_once(other, Kind.CHALLENGE, key, now=now, challenge=row)

@@ -12,7 +12,7 @@ from django.db.models import F, Sum
 from accounts.models import AWAY_A_MONTH, AWAY_AT_MOST, User
 from games import notices
 from games.away import HOUR, IN_A_GAME, next_month
-from games.models import AwayEntry, AwayShift, Game, Kind, Notice
+from games.models import AwayEntry, AwayShift, Game, Kind
 
 # Product rule: told again when so many hours are left for the game.
 TOLD_AGAIN = 24
@@ -153,6 +153,5 @@ def _tell_again(game: Game, used_at_first: int, now: datetime) -> None:
     player = game.seat(game.turn).player
     key = f"reminder:g{game.pk}:p{ply}:away{TOLD_AGAIN}"
     first = AwayShift.objects.filter(game=game, ply=ply).select_related("entry").earliest("pk")
-    few = _left(first.entry, used_at_first) <= TOLD_AGAIN
-    if not few and not Notice.objects.filter(player=player, key=key).exists():
-        notices.tell(player, Kind.REMINDER, key, now=now, game=game, ply=ply)
+    if _left(first.entry, used_at_first) > TOLD_AGAIN:
+        notices.tell_once(player, Kind.REMINDER, key, now=now, game=game, ply=ply)

@@ -16,9 +16,10 @@ from django.utils import timezone
 from accounts import mail
 from accounts.models import Mail, User
 from games import away, digests, hours, push
-from games.letters import letter, read_records
+from games.letters import letter
 from games.models import Delivery, Game, Kind, Notice, Subscription
 from games.notices import still_true
+from games.shown import read_records
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from accounts.models import User
 from games import hours, notices
-from games.models import Challenge, Kind, Notice, Seat
+from games.models import Challenge, Kind, Seat
 
 # At the hour of somebody who wants a digest, and did not say when.
 USUAL_HOUR = 8
@@ -60,7 +60,7 @@ def write(player_id: int, now: datetime) -> None:
             missed = later
         day = missed.astimezone(player.zone).date()
         key = f"digest:{day.isoformat()}"
-        if Notice.objects.filter(player=player, key=key).exists():
+        if notices.was_told(player, key):
             return
         notices.withdraw_digests(player, now=now)
         notices.tell(player, Kind.DIGEST, key, now=now)

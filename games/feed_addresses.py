@@ -9,8 +9,8 @@ from hashlib import sha256
 from django.core import signing
 from django.db import transaction
 
+from accounts.links import link
 from accounts.models import User
-from games.letters import link
 from games.models import Feed
 
 # How long an offer on an open page can be taken.

@@ -13,13 +13,13 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.translation import gettext as _
 
 from accounts import mail
+from accounts.links import link
 from accounts.models import User
 from games import characters, ical
-from games.letters import language, link, moment
 from games.models import AwayShift, Feed, Ply, Seat
 from games.onitama.cards import Colour
 from games.onitama.position import Position
-from games.wording import card_name
+from games.wording import card_name, moment
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
@@ -86,7 +86,7 @@ def _changed(feed: Feed, turns: list[Turn]) -> datetime:
 
 def document(feed: Feed) -> Document:
     """In the player's language and zone."""
-    player, spoken = feed.player, language(feed.player)
+    player, spoken = feed.player, feed.player.spoken_language
     turns = _turns(player)
     changed = _changed(feed, turns)
     if feed.form == Feed.Form.ATOM:
@@ -133,7 +133,7 @@ def _atom(player: User, turns: list[Turn], changed: datetime) -> bytes:
         title=_("Onitama: your turn"),
         link=link("your_turn"),
         description=None,
-        language=language(player),
+        language=player.spoken_language,
         author_name="Onitama",
         feed_guid=f"{tag}turns:{player.pk}",
         changed=changed,

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.db.models import F
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils import timezone, translation
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts import mail
+from accounts.links import link
 from accounts.models import User
-from games import away, characters
-from games.models import Challenge, Game, Kind, Notice, Ply, Seat
+from games import away
+from games.models import Challenge, Game, Kind, Notice, Seat
 from games.onitama.cards import Colour
-from games.onitama.position import Move, Position, parse_move
-from games.wording import card_name, span
+from games.onitama.position import Position, parse_move
+from games.shown import Shown, opponent_of, read_records
+from games.wording import moment
 
 # Longer lists end with an address where the rest is; a mail of 100 kB is cut by some readers.
 SHOWN = 20
@@ -42,7 +39,7 @@ def letter(notice: Notice, address: str, token: str) -> EmailMultiAlternatives:
     read before, unless the mail is about more than that game.
     """
     player = notice.player
-    with translation.override(language(player)), timezone.override(player.zone):
+    with translation.override(player.spoken_language), timezone.override(player.zone):
         unsubscribe = "" if notice.kind == Notice.TEST else link("unsubscribe", token)
         context = _context(notice)
         context |= {"subject": _subject(notice, context), "unsubscribe": unsubscribe}
@@ -71,28 +68,6 @@ def _more(notice: Notice, context: dict[str, Any]) -> str:
     return render_to_string("mail/_more.txt", context | _more_context(notice)).strip()
 
 
-def link(name: str, *args: object) -> str:
-    """An absolute address of ours, from SITE_URL and never from a request."""
-    return settings.SITE_URL + reverse(name, args=args)
-
-
-def read_records(games: Iterable[Game]) -> None:
-    """The `tokens` of all these games in one query."""
-    by_game: dict[int, list[tuple[int, str]]] = defaultdict(list)
-    games = list(games)
-    plies = Ply.objects.filter(game__in=games).values_list("game", "number", "action")
-    for pk, number, action in plies:
-        by_game[pk].append((number, action))
-    for game in games:
-        game.tokens = [action for n, action in sorted(by_game[game.pk]) if n <= game.plies]
-
-
-def language(player: User) -> str:
-    """The player's, as long as the site speaks it."""
-    spoken = {code for code, _name in settings.LANGUAGES}
-    return player.language if player.language in spoken else settings.LANGUAGE_CODE
-
-
 def _tidy(text: str) -> str:
     """No line longer than it should be, nowhere more than one empty line."""
     lines = (line.rstrip() for line in text.strip().splitlines())
@@ -110,7 +85,7 @@ def _wrapped(line: str) -> str:
 def _subject(notice: Notice, context: dict[str, Any]) -> str:
     # One subject for each game and challenge, so that its mails are one thread.
     if notice.game is not None:
-        opponent = _opponent(notice.game, notice.player)
+        opponent = opponent_of(notice.game, notice.player)
         return _("Onitama: your game with %(name)s (%(game)d)") % {
             "name": opponent.username,
             "game": notice.game.pk,
@@ -287,149 +262,3 @@ def _more_context(notice: Notice) -> dict[str, Any]:
                 "away": link("away"),
             }
     return {}
-
-
-# --- a game in a mail -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A square of the HTML board; letters tell the pieces apart, colours and shapes only help."""
-
-    character: str
-    # "blue" or "red"; empty on an empty square.
-    side: str
-    master: bool
-    # The last ply began or ended here.
-    played: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What a mail shows of one game to one player."""
-
-    game: Game
-    seat: Seat | None
-    opponent: User
-    colour: Colour
-    position: Position
-    # The last ply in words and as its token; empty before the first.
-    last: str
-    token: str
-    deadline: str
-    left: str
-    link: str
-
-    @classmethod
-    def of(cls, game: Game, player: User, now: datetime) -> Shown:
-        seat = game.seat_of(player.pk)
-        return cls(
-            game=game,
-            seat=seat,
-            opponent=_opponent(game, player),
-            colour=Colour(seat.colour) if seat else Colour.BLUE,
-            position=game.current,
-            last=_last_ply(game),
-            token=game.tokens[-1] if game.tokens else "",
-            deadline=moment(game.deadline) if game.deadline else "",
-            left=_left(game.deadline, now) if game.deadline else "",
-            link=link("game", game.pk),
-        )
-
-    @property
-    def to_move(self) -> bool:
-        return not self.game.is_over and self.game.turn == self.colour
-
-    @property
-    def offered(self) -> bool:
-        return self.game.draw_offer == self.colour.other
-
-    @property
-    def board(self) -> str:
-        return characters.board(self.position, self.colour)
-
-    @property
-    def files(self) -> str:
-        return characters.files(self.colour)
-
-    @property
-    def mine(self) -> str:
-        return ", ".join(map(card_name, self.position.hand(self.colour)))
-
-    @property
-    def theirs(self) -> str:
-        return ", ".join(map(card_name, self.position.hand(self.colour.other)))
-
-    @property
-    def side_card(self) -> str:
-        return card_name(self.position.side_card)
-
-    @property
-    def cards(self) -> str:
-        """All five in characters: my hand, the side card, the other hand turned towards me."""
-        return characters.side_by_side(self._cards())
-
-    @property
-    def drawn(self) -> list[tuple[str, str]]:
-        """The same five, each with its name."""
-        return [
-            (card_name(name), "\n".join(characters.card(name, turned=turned)))
-            for name, turned in self._cards()
-        ]
-
-    def _cards(self) -> list[tuple[str, bool]]:
-        mine, theirs = self.position.hand(self.colour), self.position.hand(self.colour.other)
-        near = [(name, False) for name in (*mine, self.position.side_card)]
-        return near + [(name, True) for name in theirs]
-
-    @property
-    def rows(self) -> list[tuple[int, list[Cell]]]:
-        action = parse_move(self.token) if self.token else None
-        played = {action.origin, action.target} if isinstance(action, Move) else set()
-        return [
-            (rank + 1, [_cell(self.position.board, square, played) for square in squares])
-            for rank, squares in characters.squares(self.colour)
-        ]
-
-
-def _cell(board: str, square: int, played: set[int]) -> Cell:
-    digit = board[square]
-    side = "" if digit == "0" else "blue" if digit in "12" else "red"
-    return Cell(characters.piece(board, square), side, digit in "24", square in played)
-
-
-def _opponent(game: Game, player: User) -> User:
-    return next(seat.player for seat in game.sides if seat.player_id != player.pk)
-
-
-def _last_ply(game: Game) -> str:
-    if not game.tokens:
-        return ""
-    *before, last = map(parse_move, game.tokens)
-    position = game.start
-    for action in before:
-        position = position.after(action)
-    return characters.ply(position, last)
-
-
-def _left(deadline: datetime, now: datetime) -> str:
-    """Never wrapped between a number and its unit."""
-    return span(max(deadline - now, timedelta())).replace(" ", "\N{NO-BREAK SPACE}")
-
-
-def moment(at: datetime) -> str:
-    """`Thursday 3 December 2026, 17:30 (Europe/Zagreb, UTC+01:00), that is 2026-12-03 16:30 UTC`.
-
-    The zone's distance from UTC is that of the moment itself, which another season may change.
-    """
-    local, utc = timezone.localtime(at), at.astimezone(UTC)
-    zone = timezone.get_current_timezone_name()
-    said = date_format(local, _("l j F Y, H:i"))
-    if zone == "UTC":
-        return f"{said} UTC"
-    return _("%(local)s (%(zone)s, UTC%(distance)s), that is %(utc)s UTC") % {
-        "local": said,
-        "zone": zone,
-        "distance": local.isoformat()[-6:],
-        "utc": f"{utc:%Y-%m-%d %H:%M}",
-    }

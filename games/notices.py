@@ -74,10 +74,23 @@ def _write_pushes(notice: Notice) -> None:
     )
 
 
-def tell_once(player: User, kind: Kind, key: str, *, now: datetime, game: Game | None) -> None:
-    """As tell(), for events that several rows tell the same player of."""
-    if not Notice.objects.filter(player=player, key=key).exists():
-        tell(player, kind, key, now=now, game=game)
+def tell_once(
+    player: User,
+    kind: Kind,
+    key: str,
+    *,
+    now: datetime,
+    game: Game | None = None,
+    challenge: Challenge | None = None,
+    ply: int | None = None,
+) -> None:
+    """As tell(), for what comes up more than once and is told the first time."""
+    if not was_told(player, key):
+        tell(player, kind, key, now=now, game=game, challenge=challenge, ply=ply)
+
+
+def was_told(player: User, key: str) -> bool:
+    return Notice.objects.filter(player=player, key=key).exists()
 
 
 def patience(player: User, opponent: User, now: datetime) -> timedelta:

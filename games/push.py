@@ -12,13 +12,12 @@ from importlib import import_module
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Coalesce
-from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from accounts import mail
 from accounts.models import User
-from games.letters import language, said
+from games.letters import said
 from games.models import Delivery, Kind, Notice, PushDevice
 from onitama_site.environment import is_loopback
 
@@ -167,9 +166,9 @@ def _wait(retry_after: str, now: datetime) -> timedelta:
 def _payload(notice: Notice) -> bytes:
     """What the service worker shows and opens. No address, no token: many eyes see a screen."""
     player = notice.player
-    with translation.override(language(player)), timezone.override(player.zone):
+    with translation.override(player.spoken_language), timezone.override(player.zone):
         shown = {"title": _title(notice), "body": _body(notice)}
-    message = {**shown, "url": _path(notice), "tag": _tag(notice)}
+    message = {**shown, "url": notice.path, "tag": _tag(notice)}
     return json.dumps(message, ensure_ascii=False).encode()
 
 
@@ -187,14 +186,6 @@ def _body(notice: Notice) -> str:
         return _("This is a test. What happens in your games will be told here.")
     first = " ".join(said(notice).partition("\n\n")[0].split())
     return first if len(first) <= LONGEST_BODY else first[: LONGEST_BODY - 1] + "…"
-
-
-def _path(notice: Notice) -> str:
-    if notice.game_id:
-        return reverse("game", args=[notice.game_id])
-    if notice.challenge_id:
-        return reverse("challenge", args=[notice.challenge_id])
-    return reverse("your_turn")
 
 
 def _tag(notice: Notice) -> str:

@@ -11,7 +11,7 @@ from django.db.models import F
 from accounts.models import User
 from games import notices
 from games.clock import reminder_due, reminder_passed
-from games.models import Game, Kind, Notice
+from games.models import Game, Kind
 
 
 def set_next(game: Game, hours: Collection[int], after: datetime) -> None:
@@ -37,8 +37,7 @@ def remind(game_id: int, now: datetime) -> None:
         key = f"reminder:g{game.pk}:p{ply}:{hours}h"
         if game.outage_id:
             key += f":o{game.outage_id}"
-        if not Notice.objects.filter(player=player, key=key).exists():
-            notices.tell(player, Kind.REMINDER, key, now=now, game=game, ply=ply)
+        notices.tell_once(player, Kind.REMINDER, key, now=now, game=game, ply=ply)
 
 
 def choose(player: User, hours: Collection[int], *, now: datetime) -> None:

@@ -82,7 +82,7 @@ def _make_good(outage: Outage) -> None:
     Game.objects.filter(spared=True).update(spared=False)
     for seat in Seat.objects.filter(game__in=concerned).select_related("player", "game"):
         key = f"outage:o{outage.pk}"
-        notices.tell_once(seat.player, Kind.OUTAGE, key, now=now, game=None)
+        notices.tell_once(seat.player, Kind.OUTAGE, key, now=now)
 
 
 def _move_deadline(game: Game, deadline: datetime, outage: Outage) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -101,3 +101,21 @@ def control_explained(it: TimeControl | None) -> str:
         "Each player begins with %(bank)s and gets %(increment)s for every move,"
         " up to %(cap)s in all."
     ) % {"bank": days(it.bank), "increment": days(it.increment), "cap": days(it.cap)}
+
+
+def moment(at: datetime) -> str:
+    """`Thursday 3 December 2026, 17:30 (Europe/Zagreb, UTC+01:00), that is 2026-12-03 16:30 UTC`.
+
+    The zone's distance from UTC is that of the moment itself, which another season may change.
+    """
+    local, utc = timezone.localtime(at), at.astimezone(UTC)
+    zone = timezone.get_current_timezone_name()
+    said = date_format(local, _("l j F Y, H:i"))
+    if zone == "UTC":
+        return f"{said} UTC"
+    return _("%(local)s (%(zone)s, UTC%(distance)s), that is %(utc)s UTC") % {
+        "local": said,
+        "zone": zone,
+        "distance": local.isoformat()[-6:],
+        "utc": f"{utc:%Y-%m-%d %H:%M}",
+    }

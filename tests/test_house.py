@@ -34,7 +34,7 @@ FLOORS: list[set[str]] = [
         *("games.away_forms", "games.challenge_forms", "games.forms"),
         *("games.preference_forms", "games.push_forms"),
     },
-    {"games.away", "games.letters", "games.models"},
+    {"games.away", "games.letters", "games.models", "games.shown"},
     {"games.characters", "games.wording"},
     {"accounts"},
     {"games.engine"},

@@ -22,7 +22,7 @@ from playwright.sync_api import sync_playwright
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
-from games import characters, letters, play
+from games import characters, letters, play, shown
 from games.models import Game, Kind, Notice
 from games.onitama.cards import BLUE, CARDS, RED, Colour
 from games.onitama.position import Move, Position
@@ -680,7 +680,7 @@ def loaded(row: Notice) -> Notice:
     ).get(pk=row.pk)
     if notice.game_id:
         notice.game = Game.objects.with_seats().get(pk=notice.game_id)
-        letters.read_records([notice.game])
+        shown.read_records([notice.game])
     return notice
 
 
@@ -725,7 +725,7 @@ def test_records_are_read_for_many_games_at_once(
     # A move that came after the row was read is not told of.
     played(games[2], BLUE_BY_STREAM[2:3])
     with django_assert_num_queries(1):
-        letters.read_records(fresh_games)
+        shown.read_records(fresh_games)
     with django_assert_num_queries(0):
         assert [game.tokens for game in fresh_games] == [list(BLUE_BY_STREAM[:n]) for n in range(4)]
 

@@ -7,6 +7,7 @@ import secrets
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Message
@@ -92,6 +93,15 @@ class Notice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.player_id}:{self.key}"
+
+    @property
+    def path(self) -> str:
+        """Where it leads: to what it is about, as it is now."""
+        if self.game_id is not None:
+            return reverse("game", args=[self.game_id])
+        if self.challenge_id is not None:
+            return reverse("challenge", args=[self.challenge_id])
+        return reverse("your_turn")
 
 
 class PushDevice(models.Model):

@@ -54,6 +54,14 @@ def reader(request: Request) -> User:
     return user
 
 
+def person(request: Request) -> User:
+    """As reader(), for what guests do not have: they are refused."""
+    player = reader(request)
+    if not player.is_person:
+        raise PermissionDenied
+    return player
+
+
 def visible_game(request: Request, pk: int) -> Game:
     """The game with its seats; to others than its players a private one does not exist."""
     game = _with_seats(pk)

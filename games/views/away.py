@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import BadRequest, PermissionDenied
+from django.core.exceptions import BadRequest
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -15,7 +15,7 @@ from accounts.middleware import Request
 from accounts.models import AWAY_A_MONTH, AWAY_AT_MOST, AWAY_AT_START, User
 from games import away as away_time
 from games.away_forms import AwayForm
-from games.views.answers import SeeOther, never_stored, reader
+from games.views.answers import SeeOther, never_stored, person, reader
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -24,8 +24,7 @@ from games.views.answers import SeeOther, never_stored, reader
 def away(request: Request) -> HttpResponse:
     player, today = reader(request), timezone.localdate()
     if request.method == "POST":
-        if not player.is_person:
-            raise PermissionDenied
+        player = person(request)
         form = AwayForm(today, request.POST)
         if form.is_valid():
             _save(player, form)

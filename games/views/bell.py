@@ -10,7 +10,6 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import F, Func, IntegerField, Prefetch, QuerySet, Subquery
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
@@ -144,7 +143,7 @@ def _by_truth(rows: QuerySet[Notice], now: datetime) -> tuple[list[Notice], list
 def line(notice: Notice, now: datetime) -> Line:
     left = _left(notice, now)
     return Line(
-        url=_url(notice),
+        url=notice.path,
         text=headline(notice),
         note=_note(notice, left),
         urgent=left is not None and left < URGENT,
@@ -166,15 +165,6 @@ def _note(notice: Notice, left: timedelta | None) -> str:
     if notice.kind == Kind.OVER and notice.game is not None:
         return how(_own(notice, notice.game))
     return ""
-
-
-def _url(notice: Notice) -> str:
-    """Where the notice leads: to what it is about, as it is now."""
-    if notice.game_id is not None:
-        return reverse("game", args=[notice.game_id])
-    if notice.challenge_id is not None:
-        return reverse("challenge", args=[notice.challenge_id])
-    return reverse("your_turn")
 
 
 def headline(notice: Notice) -> str:

@@ -7,7 +7,6 @@ from hashlib import sha256
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -22,7 +21,7 @@ from accounts.models import User
 from games import feed_addresses
 from games import feeds as documents
 from games.models import Feed
-from games.views.answers import SeeOther, login_leads_to, never_stored, reader
+from games.views.answers import SeeOther, login_leads_to, never_stored, person, reader
 
 
 @require_safe
@@ -69,11 +68,9 @@ class Section:
 @cache_control(private=True, no_store=True)
 def feeds(request: Request) -> HttpResponse:
     """The answer to a post shows the address, so it is no redirect; sent again it does no harm."""
-    player = reader(request)
     if request.method != "POST":
-        return _page(request, player)
-    if not player.is_person:
-        raise PermissionDenied
+        return _page(request, reader(request))
+    player = person(request)
     try:
         new = feed_addresses.take(player, request.POST.get("offer", ""), now=timezone.now())
     except feed_addresses.NotOffered:

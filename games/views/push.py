@@ -6,7 +6,6 @@ from functools import wraps
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
@@ -18,7 +17,7 @@ from accounts.middleware import Request
 from accounts.models import User
 from games import push
 from games.push_forms import PushDeviceForm
-from games.views.answers import SeeOther, View, login_leads_to, never_stored, reader
+from games.views.answers import SeeOther, View, login_leads_to, never_stored, person, reader
 
 
 def when_configured(view: View) -> View:
@@ -31,14 +30,6 @@ def when_configured(view: View) -> View:
         return view(request, *args, **kwargs)
 
     return guarded
-
-
-def _person(request: Request) -> User:
-    """Guests are told nothing while they are away: they have not said who they are."""
-    player = reader(request)
-    if not player.is_person:
-        raise PermissionDenied
-    return player
 
 
 @when_configured
@@ -54,7 +45,7 @@ def devices(request: Request) -> HttpResponse:
 @login_leads_to("push_devices")
 @never_stored
 def add_device(request: Request) -> HttpResponse:
-    player, form = _person(request), PushDeviceForm(request.POST)
+    player, form = person(request), PushDeviceForm(request.POST)
     if not form.is_valid():
         return _page(request, player, _("That is no subscription of a browser."))
     name = push.device_name(request.headers.get("User-Agent", ""))
@@ -71,7 +62,7 @@ def add_device(request: Request) -> HttpResponse:
 @login_leads_to("push_devices")
 @never_stored
 def remove_device(request: Request, device: int) -> HttpResponse:
-    get_object_or_404(_person(request).push_devices, pk=device).delete()
+    get_object_or_404(person(request).push_devices, pk=device).delete()
     messages.success(request, _("Removed."))
     return SeeOther("push_devices")
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from accounts.links import link
 from accounts.middleware import Request
 from games.archive import record_of
-from games.letters import link
 from games.models import Game, Side
 from games.onitama.cards import Colour
 from games.onitama.position import Position

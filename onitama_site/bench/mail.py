@@ -24,8 +24,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from games import play
-from games.letters import read_records
 from games.models import Delivery, Game, Kind, Notice, Ply, Seat
+from games.shown import read_records
 from games.waking import SEND_NOTICES
 from onitama_site import runner
 from onitama_site.bench import bare_mail, world
