@@ -40,10 +40,13 @@ lock:
 venv:
 	@$(BIN)/python -c 'import pip' 2>/dev/null || { \
 		command -v $(PYTHON) >/dev/null || { \
-			echo "$(PYTHON) is missing: install Python 3.11 or newer." >&2; exit 1; }; \
+			echo "$(PYTHON) is missing: install Python 3.11 to 3.15." >&2; exit 1; }; \
 		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-			echo "$$($(PYTHON) --version) is too old: install Python 3.11 or newer," \
+			echo "$$($(PYTHON) --version) is too old: install Python 3.11 to 3.15," \
 				"or name another by PYTHON=python3.12." >&2; exit 1; }; \
+		$(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 16))' || { \
+			echo "$$($(PYTHON) --version) is too new for Numba, which the computer thinks with:" \
+				"install Python 3.11 to 3.15, or name another by PYTHON=python3.12." >&2; exit 1; }; \
 		$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 			echo "Python's venv module is missing: on Debian or Ubuntu," \
 				"apt install python3-venv." >&2; exit 1; }; \
