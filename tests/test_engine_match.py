@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import os
 import random
+import re
 import shlex
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command, execute_from_command_line
 
 from games.engine import players
 from games.engine.elo import difference
@@ -387,3 +389,106 @@ def alive(pid: int) -> bool:
 def test_it_refuses_a_player_it_does_not_know(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse_setting(text)
+
+
+# --- the command -----------------------------------------------------------------------------
+
+
+def run(*arguments: str) -> int:
+    """The command's exit code, run as a shell would; no test here may touch the database."""
+    try:
+        execute_from_command_line(["manage.py", "engine_match", *arguments])
+    except SystemExit as leaving:
+        assert isinstance(leaving.code, int)
+        return leaving.code
+    return 0
+
+
+def test_the_command_tells_score_elo_and_losses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("random", "two-ply", "--games", "6", "--seed", "5") == 0
+    said, progress = capsys.readouterr()
+    score = re.search(r"^score (.+) of 6 \(.+ %\): (\d) won, (\d) drawn, (\d) lost$", said, re.M)
+    assert score
+    won, drawn, lost = map(int, score.groups()[1:])
+    assert float(score[1]) == won + drawn / 2
+    assert won + drawn + lost == 6
+    assert lost > 0
+    assert re.search(r"^Elo of A over B: (below )?[+-]\d+ \(95 %", said, re.M)
+    assert progress.splitlines()[-1] == f"pair 3 of 3: A has {score[1]} of 6"
+    records = [
+        Record.read(text) for text in re.findall(r"^\[Blue.*?\n\n.*?(?=\n\n|\Z)", said, SPAN)
+    ]
+    assert len(records) == lost
+    for record in records:
+        assert record.result in ("blue", "red")
+        assert {"blue": record.red, "red": record.blue}[record.result] == "random"
+    assert run("random", "two-ply", "--games", "6", "--seed", "5", "--no-losses") == 0
+    assert capsys.readouterr().out.count("[Blue") == 0
+
+
+SPAN = re.M | re.S
+
+
+def test_the_command_says_what_a_program_forfeited_by(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = program(tmp_path, "garbage")
+    assert run(name, "random", "--games", "2", "--ms", "9") == 0
+    said = capsys.readouterr().out
+    assert "0 won, 0 drawn, 2 lost" in said
+    assert "endings: forfeit 2" in said
+    assert said.count("A lost: it said 'resign") == 2
+    assert said.count('[Result "*"]') == 2
+
+
+def test_a_match_that_is_stopped_shows_what_was_played(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Match.play
+
+    def stopped(match: Match, pairs: int, jobs: int) -> Iterator[Pair]:
+        yield from whole(match, after, jobs)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Match, "play", stopped)
+    after = 2
+    assert run("random", "random", "--games", "10", "--no-losses") == 0
+    said, progress = capsys.readouterr()
+    assert re.search(r"^score .* of 4 ", said, re.M)
+    assert progress.endswith("stopped after 2 pairs\n")
+    after = 0
+    assert run("random", "random", "--games", "10") == 1
+    assert "Stopped before the first pair" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "required: A, B"),
+        (("random",), "required: B"),
+        (("random", "white"), "argument B: 'white' is no player: random, two-ply"),
+        (("cmd:no-such-program", "random"), "argument A: there is no program 'no-such-program'"),
+        (("cmd:", "random"), "argument A: cmd: needs a program"),
+        (("random\n", "random"), "argument A: .* is no line of text"),
+        (("random", "random", "--games", "3"), "each deal is played twice: 3 games"),
+        (("random", "random", "--games", "0"), "'0' is not a number from 2 to 100,000"),
+        (("random", "random", "--games", "-2"), "'-2' is not a number"),
+        (("random", "random", "--games", "²"), "'²' is not a number"),
+        (("random", "random", "--games", "9" * 5000), "is not a number"),
+        (("random", "random", "--ms", "0"), "'0' is not a number from 1"),
+        (("random", "random", "--ms", "0.5"), "'0.5' is not a number"),
+        (("random", "random", "--jobs", "0"), "'0' is not a number"),
+        (("random", "random", "--seed", "x"), "'x' is not a number"),
+        (("random", "random", "--deck", "wind"), "invalid choice: 'wind'"),
+    ],
+)
+def test_the_command_refuses_in_one_line(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    said, refusal = capsys.readouterr()
+    assert said == ""
+    assert len(refusal.splitlines()) == 1
+    assert re.search(message, refusal)
+    with pytest.raises(CommandError):
+        call_command("engine_match", *arguments)

@@ -61,6 +61,8 @@ class ProgramSetting:
 
 def parse_setting(text: str) -> Setting:
     """A level's name or `cmd:PROGRAM`; ValueError says what is wrong with any other."""
+    if not text.isprintable():
+        raise ValueError(f"{quoted(text)} is no line of text")
     if text in levels.LEVELS:
         return LevelSetting(text)
     if text.startswith("cmd:"):
