@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 BELTS = ("white", "yellow", "orange", "green", "blue", "brown", "black", "grandmaster")
+# Of old, which still finish their games.
 LEVELS = ("random", "two-ply", "four-ply")
 STAFF = (
     *("abuse", "admin", "administrator", "help", "helpdesk", "info", "mail", "mailbox", "mailer"),

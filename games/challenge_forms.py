@@ -11,20 +11,13 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from games import wording
+from games.belts import BELTS, belt
 from games.clock import PRESETS, TimeControl
 from games.models import Challenge, Deck, Level, Side
 
 _control = lazy(wording.control, str)
 
-# By the name of the level's player row.
-LEVELS_EXPLAINED = {
-    Level.RANDOM.value: _("plays any legal move, for finding out how it all works"),
-    Level.TWO_PLY.value: _("sees its own move and the answer, and takes what is left hanging"),
-    Level.FOUR_PLY.value: _("looks two moves of each side ahead"),
-}
-_LEVELS = [
-    (level.value, format_lazy("{}: {}", level.label, LEVELS_EXPLAINED[level])) for level in Level
-]
+_BELTS = [(each.name, format_lazy("{}: {}", each.level.label, each.line)) for each in BELTS]
 _COLOURS = [("", _("Either")), (Side.BLUE, _("Blue")), (Side.RED, _("Red"))]
 _WHO_SEES = [
     ("", _("Public: anybody may look on, and find it later")),
@@ -57,7 +50,15 @@ class StartForm(forms.Form):
 
 
 class ComputerForm(StartForm):
-    level = Defaulted(label=_("Level"), choices=_LEVELS, initial=Level.TWO_PLY)
+    level = Defaulted(
+        label=_("Opponent"),
+        choices=_BELTS,
+        initial=Level.WHITE,
+        help_text=_(
+            "New to the game? Begin with the white belt, and go on to the next when you have won"
+            " twice running."
+        ),
+    )
 
     field_order = ["level", "colour", "deck"]
 
@@ -102,7 +103,9 @@ class ChallengeForm(StartForm):
             )
         if player.is_engine:
             raise forms.ValidationError(
-                _("%(name)s is a level of the computer: choose it under “Against the computer”."),
+                _("%(name)s is a level of the computer: choose it under “Against the computer”.")
+                if belt(player.username)
+                else _("%(name)s is an old level of the computer, which begins no more games."),
                 params={"name": player.username},
             )
         return player

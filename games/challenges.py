@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from games import away, notices, play
 from games.clock import TimeControl
-from games.models import Challenge, Game, Kind, Level, Notice, Side
+from games.models import Challenge, Game, Kind, Notice, Side
 
 OPEN_FOR = timedelta(days=14)
 # A guest's running games against the computer, and a person's challenges nobody answered yet.
@@ -81,7 +81,7 @@ def play_computer(player: User, level: str, *, colour: str, deck: str, now: date
                 _("You have %(limit)d games running against the computer: end one first.")
                 % {"limit": limit}
             )
-        engine = User.objects.get(kind=User.Kind.ENGINE, username=Level(level).value)
+        engine = User.objects.get(kind=User.Kind.ENGINE, username=level)
         blue, red = _seated(player, engine, colour)
         return play.start(blue, red, deck=deck, control=None, private=False, now=now)
 

@@ -54,7 +54,7 @@ def _levels_stay(request: pytest.FixtureRequest) -> None:
     marker = request.node.get_closest_marker("django_db")
     if marker and marker.kwargs.get("transaction"):
         request.getfixturevalue("transactional_db")
-        for name in Level.values:
+        for name in (*Level.values, *world.OLD_LEVELS):
             User.objects.get_or_create(username=name, defaults={"kind": User.Kind.ENGINE})
 
 

@@ -73,7 +73,7 @@ def test_a_guest_who_begins_everywhere_has_three_games() -> None:
     player = guest()
     presses = [
         press
-        for level in ("random", "two-ply", "four-ply")
+        for level in ("white-belt", "blue-belt", "grandmaster")
         for press in posts(player, "/games/computer/", {"level": level}, 4)
     ]
     assert at_once(presses) == {303: TIMES}

@@ -12,7 +12,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from accounts.models import User
 from games import challenges, sweep
 from games.clock import PRESETS
-from games.models import Challenge, Game, Level, Notice
+from games.models import Challenge, Game, Notice
 from games.views import challenges as views
 from tests import world
 
@@ -89,7 +89,8 @@ def test_the_form_can_come_with_a_name(alice: User) -> None:
         ({"opponent": ""}, "This field is required."),
         ({"opponent": "x" * 5000}, "at most 20 characters"),
         ({"opponent": "<script>"}, "There is no player called &lt;script&gt;."),
-        ({"opponent": "Two-Ply"}, "two-ply is a level of the computer"),
+        ({"opponent": "White-Belt"}, "white-belt is a level of the computer: choose it"),
+        ({"opponent": "Two-Ply"}, "two-ply is an old level of the computer"),
         ({"opponent": "guest-0a1b2c3d"}, "guest-0a1b2c3d cannot be challenged."),
         ({"opponent": "gone"}, "gone cannot be challenged."),
         ({"opponent": "alice"}, "You cannot challenge yourself."),
@@ -179,7 +180,7 @@ def test_the_challenger_sees_that_no_answer_is_there_yet(row: Challenge, alice: 
 
 @pytest.mark.parametrize("deed", ["", *DEEDS])
 def test_for_anybody_else_there_is_none(row: Challenge, deed: str) -> None:
-    for stranger in (world.person("carol"), world.guest(), world.level(Level.RANDOM)):
+    for stranger in (world.person("carol"), world.guest(), world.level()):
         client = logged_in(stranger)
         ask = client.post if deed else client.get
         assert ask(address(row, deed)).status_code == 404

@@ -158,7 +158,7 @@ def test_an_offer_stands_through_the_offerers_move_and_ends_with_the_others(game
 
 def test_the_computer_declines_a_draw_at_once() -> None:
     alice = person("alice")
-    game = challenges.play_computer(alice, Level.RANDOM, colour="b", deck="base", now=NOW)
+    game = challenges.play_computer(alice, Level.WHITE, colour="b", deck="base", now=NOW)
     play.offer_draw(game.pk, alice, 1, now=NOW)
     game = fresh(game)
     assert (game.draw_offer, game.draw_offers) == ("", 1)
@@ -199,7 +199,7 @@ def test_the_rows_agree_with_the_record_in_random_games() -> None:
 
 def test_a_level_is_asked_for_its_move() -> None:
     alice = person("alice")
-    game = challenges.play_computer(alice, Level.TWO_PLY, colour="r", deck="all34", now=NOW)
+    game = challenges.play_computer(alice, Level.GRANDMASTER, colour="r", deck="all34", now=NOW)
     if game.turn == "b":
         assert game.engine_due == NOW
     else:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from games.engine.levels import LEVELS, choose, evaluate
+from games.engine.levels import LEVELS, choose
+from games.engine.plain import evaluate
 from games.onitama.cards import BLUE, DECKS, Colour, Deal, deal
 from games.onitama.fallback import fallback
 from games.onitama.position import Action, Pass, Position

@@ -21,7 +21,7 @@ from pytest_django import Settings
 from accounts.models import User
 from games import challenges
 from games.clock import PRESETS
-from games.models import Feed, Level, Subscription
+from games.models import Feed, Subscription
 from tests.push_service import switch_on
 from tests.world import BLUE_BY_STREAM, against_level, finished, guest, person, running
 
@@ -46,7 +46,22 @@ HEADERS = [
     *("If-None-Match", "If-Modified-Since", "Range", "Cookie", "Authorization", "X-Requested-With"),
 ]
 PLAUSIBLE = [
-    *("", "0", "1", "2", "-1", "17", "true", "on", "b", "r", "base", "all34", "random", "two-ply"),
+    *(
+        "",
+        "0",
+        "1",
+        "2",
+        "-1",
+        "17",
+        "true",
+        "on",
+        "b",
+        "r",
+        "base",
+        "all34",
+        "random",
+        "white-belt",
+    ),
     *("tiger", "crab", "a1", "b2", "c5", "won", "lost", "person", "engine", "alice", "3+1", "UTC"),
     *(
         "alice@example.org",
@@ -127,7 +142,7 @@ def known(settings: Settings) -> dict[str, list[str]]:
         running(alice, bob),
         running(bob, alice, BLUE_BY_STREAM[:2], private=True),
         finished(alice, bob),
-        against_level(visitor, Level.RANDOM),
+        against_level(visitor),
     ]
     row = challenges.challenge(
         alice,

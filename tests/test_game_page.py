@@ -319,11 +319,21 @@ class TestWhatHappened:
     def test_another_game_against_the_level_is_one_press_away(
         self, at_home: Client, alice: User
     ) -> None:
-        game = world.against_level(alice, Level.FOUR_PLY)
+        game = world.against_level(alice, Level.BROWN)
+        assert "Play again" not in page(at_home, game)
         game = play.resign(game.pk, alice, now=timezone.now())
         html = page(at_home, game)
         assert 'action="/games/computer/"' in html
-        assert 'name="level" value="four-ply"' in html
+        assert 'name="level" value="brown-belt"' in html
+        assert ">Play again</button>" in html
+
+    @pytest.mark.parametrize("name", world.OLD_LEVELS)
+    def test_an_old_level_hands_on_to_a_belt(self, at_home: Client, alice: User, name: str) -> None:
+        game = world.against_level(alice, name)
+        html = page(at_home, play.resign(game.pk, alice, now=timezone.now()))
+        found = re.search(r'name="level" value="([a-z-]+)".*?>Play again: ([^<]+)</button>', html)
+        assert found is not None
+        assert Level(found[1]).label == found[2]
 
     def test_people_are_not_offered_again(self, at_home: Client, alice: User, bob: User) -> None:
         assert "Play again" not in page(at_home, world.finished(alice, bob))

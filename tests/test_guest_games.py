@@ -87,7 +87,7 @@ def guest() -> User:
 
 def test_everything_moves(guest: User, alice: User, now: datetime) -> None:
     mine = world.against_level(alice)
-    running = world.against_level(guest, Level.TWO_PLY, actions=["crab:a1a2", "mantis:c5b4"])
+    running = world.against_level(guest, Level.ORANGE, actions=["crab:a1a2", "mantis:c5b4"])
     over = world.finished(guest, world.level(), control=None)
     guests.move_seats(guest=guest, person=alice)
     assert set(Game.objects.filter(seats__player=alice)) == {mine, running, over}

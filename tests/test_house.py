@@ -17,6 +17,7 @@ FLOORS: list[set[str]] = [
     {"games.admin", "games.context", "games.views", "games.templatetags"},
     {"games.tasks", "games.waking"},
     {"games.engine_room"},
+    {"games.endgames"},
     {
         *(
             "games.absence",
@@ -34,11 +35,12 @@ FLOORS: list[set[str]] = [
         *("games.away_forms", "games.challenge_forms", "games.forms"),
         *("games.preference_forms", "games.push_forms"),
     },
+    {"games.belts"},
     {"games.away", "games.letters", "games.models", "games.shown"},
     {"games.characters", "games.wording"},
     {"accounts"},
     {"games.engine"},
-    {"games.clock", "games.hours", "games.onitama"},
+    {"games.clock", "games.hours", "games.onitama", "games.strengths", "games.thinking"},
 ]
 
 
@@ -87,7 +89,13 @@ def floor(name: str) -> int | None:
 
 
 COMPILED = {"llvmlite", "numba", "numpy"}
-PURE = [n for n in MODULES if n.startswith(("games.onitama", "games.engine.", "games.clock"))]
+PURE = [
+    n
+    for n in MODULES
+    if n.startswith(
+        ("games.onitama", "games.engine.", "games.clock", "games.strengths", "games.thinking")
+    )
+]
 
 
 def reached_from(*names: str) -> set[str]:

@@ -27,7 +27,7 @@ class TestLanding:
         html = client.get("/").content.decode()
         form = re.search(r'<form method="post" action="/games/computer/">.*?</form>', html, re.S)
         assert form is not None
-        assert 'name="level" value="two-ply"' in form[0]
+        assert 'name="level" value="white-belt"' in form[0]
         assert "csrfmiddlewaretoken" in form[0]
 
     def test_it_offers_to_sign_up_and_log_in(self, client: Client) -> None:

@@ -39,15 +39,15 @@ def age_all_games() -> None:
 
 def test_the_page_offers_both_ways(as_alice: Client) -> None:
     response = as_alice.get("/games/new/")
-    assertContains(response, "Two-ply: sees its own move and the answer")
+    assertContains(response, "White belt: has just learned the moves")
     assertContains(response, "Send the challenge")
-    assertContains(response, 'value="two-ply" id="computer_level_1" checked')
+    assertContains(response, 'value="white-belt" id="computer_level_0" checked')
     assertContains(response, "primary", count=1)
 
 
 def test_the_page_can_come_with_a_level(as_alice: Client) -> None:
-    response = as_alice.get("/games/new/?level=four-ply")
-    assertContains(response, 'value="four-ply" id="computer_level_2" checked')
+    response = as_alice.get("/games/new/?level=green-belt")
+    assertContains(response, 'value="green-belt" id="computer_level_3" checked')
     assert as_alice.get("/games/new/?level=nonsense").status_code == 200
 
 
@@ -61,25 +61,25 @@ def test_visitors_are_told_how_to_play_people(client: Client) -> None:
 
 
 def test_it_begins_at_once(as_alice: Client, alice: User) -> None:
-    response = as_alice.post(ADDRESS, {"level": "four-ply", "colour": "r", "deck": "all34"})
+    response = as_alice.post(ADDRESS, {"level": "grandmaster", "colour": "r", "deck": "all34"})
     game = begun()
     assertRedirects(response, f"/games/{game.pk}/", status_code=303, fetch_redirect_response=False)
     assert game.seat("r").player == alice
-    assert game.seat("b").player == world.level(Level.FOUR_PLY)
+    assert game.seat("b").player == world.level(Level.GRANDMASTER)
     assert (game.deck, game.control, game.private) == ("all34", None, False)
 
 
 def test_it_needs_no_choice(as_alice: Client, alice: User) -> None:
     as_alice.post(ADDRESS)
     game = begun()
-    assert {seat.player for seat in game.seats.all()} == {alice, world.level(Level.TWO_PLY)}
+    assert {seat.player for seat in game.seats.all()} == {alice, world.level(Level.WHITE)}
     assert game.deck == "base"
 
 
 def test_either_side_is_drawn(alice: User) -> None:
     now, sides = timezone.now(), set()
     for _ in range(40):
-        game = challenges.play_computer(alice, "random", colour="", deck="base", now=now)
+        game = challenges.play_computer(alice, "white-belt", colour="", deck="base", now=now)
         sides |= {seat.colour for seat in game.seats.all() if seat.player_id == alice.pk}
     assert sides == {"b", "r"}
 
@@ -87,7 +87,9 @@ def test_either_side_is_drawn(alice: User) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"level": "grandmaster"},
+        {"level": "random"},
+        {"level": "four-ply"},
+        {"level": "White-Belt"},
         {"level": "alice"},
         {"colour": "green"},
         {"deck": "ways"},
@@ -132,8 +134,8 @@ def test_a_press_later_begins_another(as_alice: Client) -> None:
 
 
 def test_another_level_is_another_game(as_alice: Client) -> None:
-    as_alice.post(ADDRESS, {"level": "random"})
-    as_alice.post(ADDRESS, {"level": "two-ply"})
+    as_alice.post(ADDRESS, {"level": "white-belt"})
+    as_alice.post(ADDRESS, {"level": "yellow-belt"})
     assert Game.objects.count() == 2
 
 
@@ -153,10 +155,10 @@ def test_a_guest_has_three_games_at_most(client: Client) -> None:
     for _ in range(challenges.GUEST_GAMES):
         assert client.post(ADDRESS).status_code == 303
         age_all_games()
-    response = client.post(ADDRESS, {"level": "random"})
+    response = client.post(ADDRESS, {"level": "black-belt"})
     said = "You have 3 games running against the computer: end one first."
     assertContains(response, said, status_code=422)
-    assertContains(response, 'value="random" id="computer_level_0" checked', status_code=422)
+    assertContains(response, 'value="black-belt" id="computer_level_6" checked', status_code=422)
     assert Game.objects.count() == challenges.GUEST_GAMES
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from accounts.models import User
-from games.models import Game, Level
+from games.models import Game
 from games.views import lists
 from tests import world
 
@@ -58,10 +58,17 @@ def test_it_says_neither_address_nor_when_somebody_was_here(client: Client, alic
 
 
 def test_it_says_what_a_level_is(client: Client) -> None:
-    response = client.get("/players/four-ply/")
-    assertContains(response, "A level of the computer: looks two moves of each side ahead.")
-    assertContains(response, 'href="/games/new/?level=four-ply"')
+    response = client.get("/players/green-belt/")
+    assertContains(response, "Looks at each of your answers before it moves.")
+    assertContains(response, 'href="/games/new/?level=green-belt"')
     assertNotContains(response, "opponent=")
+
+
+def test_an_old_level_says_who_plays_instead(client: Client) -> None:
+    response = client.get("/players/four-ply/")
+    assertContains(response, "An old level of the computer: it begins no more games")
+    assertContains(response, 'href="/games/new/?level=green-belt">Play instead: Green belt</a>')
+    assertNotContains(response, "level=four-ply")
 
 
 def test_it_says_what_a_guest_is(client: Client) -> None:
@@ -140,7 +147,7 @@ def test_it_counts_what_the_reader_may_see(client: Client, alice: User, bob: Use
 
 
 def test_it_counts_no_further_than_anybody_wants_to_know(client: Client, bob: User) -> None:
-    world.copies(world.against_level(bob, Level.RANDOM), 120)
+    world.copies(world.against_level(bob), 120)
     assertContains(client.get("/players/random/"), "over 99")
 
 

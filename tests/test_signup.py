@@ -145,7 +145,16 @@ def test_it_refuses_other_names(client: Client, name: str) -> None:
     [
         *("admin", "Root", "STAFF", "support", "moderator", "system", "onitama", "computer"),
         *("closed-account", "closed_account", "C-l-o-s-e-d-account", "white-belt", "WhiteBelt"),
-        *("grandmaster", "black_belt", "random", "two-ply", "Four_Ply", "guest", "guest-0a1b2c3d"),
+        *(
+            "grandmaster",
+            "black_belt",
+            "White-Belt",
+            "random",
+            "two-ply",
+            "Four_Ply",
+            "guest",
+            "guest-0a1b2c3d",
+        ),
         "Guest_ada",
     ],
 )

@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import User
 from games import notices, play
 from games.clock import PRESETS, TimeControl
-from games.models import Deck, Game, Level, Ply, Seat, Side, Subscription
+from games.models import Deck, Game, Ply, Seat, Side, Subscription
 from games.onitama.cards import DECKS, Colour, Deal
 from games.onitama.position import Position, parse_move
 
@@ -39,6 +39,8 @@ FORCED_PASS = (
     *("frog:d3e2", "sheep:d1e1", "crane:e2e1", "dog:pass"),
 )
 CONTROL = PRESETS["3+1"]
+# Levels that are offered no more; the first needs no time to think.
+OLD_LEVELS = ("random", "two-ply", "four-ply")
 PASSWORD = "correct horse battery"
 
 Row = TypeVar("Row", bound=Model)
@@ -67,8 +69,8 @@ def guest(name: str = "guest-0a1b2c3d") -> User:
     return user
 
 
-def level(name: Level = Level.RANDOM) -> User:
-    user: User = User.objects.get(username=name.value, kind=User.Kind.ENGINE)
+def level(name: str = "random") -> User:
+    user: User = User.objects.get(username=name, kind=User.Kind.ENGINE)
     return user
 
 
@@ -155,7 +157,7 @@ def finished(
 
 def against_level(
     player: User,
-    name: Level = Level.RANDOM,
+    name: str = "random",
     *,
     colour: str = Side.BLUE,
     actions: Iterable[str] = (),

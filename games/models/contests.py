@@ -29,11 +29,19 @@ class Deck(models.TextChoices):
 
 
 class Level(models.TextChoices):
-    """The computer's levels; each is the name of a player row."""
+    """The computer's levels that are offered; each is the name of a player row.
 
-    RANDOM = "random", _("Random")
-    TWO_PLY = "two-ply", _("Two-ply")
-    FOUR_PLY = "four-ply", _("Four-ply")
+    There are rows of older levels, too: they begin no game, and go on in those they are in.
+    """
+
+    WHITE = "white-belt", _("White belt")
+    YELLOW = "yellow-belt", _("Yellow belt")
+    ORANGE = "orange-belt", _("Orange belt")
+    GREEN = "green-belt", _("Green belt")
+    BLUE = "blue-belt", _("Blue belt")
+    BROWN = "brown-belt", _("Brown belt")
+    BLACK = "black-belt", _("Black belt")
+    GRANDMASTER = "grandmaster", _("Grandmaster")
 
 
 class Clocked(models.Model):

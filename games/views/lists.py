@@ -19,8 +19,7 @@ from django.views.decorators.http import require_safe
 from accounts import mail
 from accounts.middleware import Request
 from accounts.models import User
-from games import away, notices
-from games.challenge_forms import LEVELS_EXPLAINED
+from games import away, belts, notices
 from games.models import AwayShift, Challenge, Seat
 from games.onitama.cards import Colour
 from games.templatetags.board import ply_text
@@ -224,7 +223,8 @@ def player(request: Request, name: str) -> HttpResponse:
         "shown": shown,
         "self": shown.pk == request.user.pk,
         "away_until": away.until(shown, timezone.now()),
-        "about": LEVELS_EXPLAINED.get(shown.username) if shown.is_engine else None,
+        "belt": belts.belt(shown.username) if shown.is_engine else None,
+        "instead": belts.nearest(shown.username) if shown.is_engine else None,
         "running": running[:RUNNING_SHOWN],
         "running_count": running[: COUNTED_TO + 1].count(),
         "counted_to": COUNTED_TO,

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from games import play, wording
+from games import belts, play, wording
 from games.models import Seat
 from games.onitama.cards import Colour
 from games.onitama.position import Pass, square_name
@@ -49,6 +49,7 @@ def context(scene: Scene, *, message: str = "", focus: str = "") -> dict[str, An
         "side_note": _side_note(scene),
         "offer": scene.offer(),
         "poll": _poll(scene),
+        "rematch": _rematch(scene),
         "focus": focus,
     }
 
@@ -99,6 +100,13 @@ def _poll(scene: Scene) -> dict[str, Any] | None:
         "seconds": FAST if fast else SLOW,
         "query": f"{urlencode(query)}&{scene.choice.query(scene.ply)}{extra}",
     }
+
+
+def _rematch(scene: Scene) -> belts.Belt | None:
+    """Which belt the reader may play next after a game against the computer."""
+    if scene.me is None or not scene.game.is_over or not scene.me.opponent.is_engine:
+        return None
+    return belts.nearest(scene.me.opponent.username)
 
 
 def _clock_changes(scene: Scene) -> datetime:

@@ -35,7 +35,7 @@ CARDS_BY_SET = [
 def landing(request: Request) -> HttpResponse:
     if request.user.is_authenticated:
         return redirect("your_turn")
-    return render(request, "games/landing.html", {"board": _picture(), "level": Level.TWO_PLY})
+    return render(request, "games/landing.html", {"board": _picture(), "level": Level.WHITE})
 
 
 def _picture() -> BoardView:
