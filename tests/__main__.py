@@ -10,6 +10,7 @@ from contextlib import ExitStack
 
 from tests import postgres
 
+PYTEST = ("-p", "tests.lineup", "-n", "2", "--dist", "worksteal")
 # What the user has set for a site of theirs must not change what the tests see.
 UNSET = (
     "ALLOWED_HOSTS",
@@ -40,7 +41,7 @@ def suite(title: str, options: list[str], **extra: str) -> int:
     with tempfile.TemporaryDirectory(prefix="onitama-tests-") as data:
         kept = {name: value for name, value in os.environ.items() if name not in UNSET}
         return subprocess.call(
-            [sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", *options],
+            [sys.executable, "-m", "pytest", *PYTEST, *options],
             env={**kept, "ONITAMA_DATA": data, **extra},
         )
 
@@ -51,8 +52,9 @@ def main(options: list[str]) -> int:
     with ExitStack() as stack:
         url = os.environ.get("TEST_DATABASE_URL") or stack.enter_context(postgres.server())
         # What a browser shows does not depend on the database; once is enough.
-        options = ["-m", "not browser", *options]
-        return suite("PostgreSQL (browser tests ran above)", options, TEST_DATABASE_URL=url)
+        options = ["--only-database", "-m", "not browser", *options]
+        title = "PostgreSQL (what uses no database, or a browser, ran above)"
+        return suite(title, options, TEST_DATABASE_URL=url)
 
 
 if __name__ == "__main__":

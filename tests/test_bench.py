@@ -13,7 +13,7 @@ import pytest
 
 from tests.servers import ROOT, clean_environment
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.every_database]
 
 
 def bench(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

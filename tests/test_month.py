@@ -168,6 +168,7 @@ def said_of(complaints: list[str]) -> str:
     return "\n".join([f"seed {SEED}, {len(complaints)} complaints", *complaints[:60]])
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_nobody_s_turn_is_missed_in_a_month(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
