@@ -6,22 +6,18 @@ import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from accounts.models import User
-from games import away_hours, challenges, digests, notices, play, reminders
+from games import away_hours, challenges, digests, engine_moves, notices, play, reminders
 from games.models import Game, Heartbeat, Kind, Outage, Seat
-from games.onitama.fallback import fallback
 
 logger = logging.getLogger(__name__)
 
 # Product rules for the deadlines that an outage of the site moves.
 AFTER_OUTAGE = timedelta(hours=1)
 LEAST_SHIFT, MOST_SHIFT = timedelta(hours=1), timedelta(days=1)
-# An engine move that nobody has begun after so many nudges is made here, without the engine.
-ENGINE_NUDGES = 2
 
 
 def sweep(now: datetime) -> list[int]:
@@ -31,7 +27,9 @@ def sweep(now: datetime) -> list[int]:
     _each(play.settle, _due(running.filter(deadline__lte=now).order_by("deadline")), now)
     _each(reminders.remind, _due(running.filter(next_reminder__lte=now)), now)
     _each(digests.write, digests.due(now), now)
-    return engine_moves_due(now)
+    nudge, overdue = engine_moves.to_nudge(now)
+    _each(engine_moves.make_without_engine, overdue, now)
+    return nudge
 
 
 def _due(games: QuerySet[Game]) -> list[int]:
@@ -97,46 +95,6 @@ def _move_deadline(game: Game, deadline: datetime, outage: Outage) -> None:
         outage=outage,
         version=F("version") + 1,
     )
-
-
-# --- engine moves ---------------------------------------------------------------------------
-
-
-def claim_engine_move(game_id: int, now: datetime) -> Game | None:
-    """Take the computer's move in this game until the lease ends; None where it is not due."""
-    lease = timedelta(seconds=settings.ENGINE_LEASE)
-    taken = Game.objects.filter(pk=game_id, engine_due__lte=now).update(
-        engine_due=now + lease, engine_tries=F("engine_tries") + 1
-    )
-    return Game.objects.get(pk=game_id) if taken else None
-
-
-def engine_moves_due(now: datetime) -> list[int]:
-    """Games to nudge; where a try has failed, or nobody comes, the move is made here and now."""
-    nudge: list[int] = []
-    overdue: list[int] = []
-    for game in Game.objects.running().filter(engine_due__lte=now).order_by("engine_due")[:1000]:
-        late = game.engine_tries > 0 or game.engine_nudges >= ENGINE_NUDGES
-        (overdue if late else nudge).append(game.pk)
-    Game.objects.filter(pk__in=nudge).update(engine_nudges=F("engine_nudges") + 1)
-    _each(move_without_engine, overdue, now)
-    return nudge
-
-
-def move_without_engine(game_id: int, now: datetime) -> None:
-    """A legal move for a computer whose engine failed; harmless where the move was made."""
-    game = claim_engine_move(game_id, now)
-    if game is not None:
-        play_fallback(game, now)
-
-
-def play_fallback(game: Game, now: datetime) -> None:
-    engine = game.seat(game.turn).player
-    action = fallback(game.current, game.seed + game.plies)
-    try:
-        play.play_move(game.pk, engine, game.plies + 1, action, now=now)
-    except play.Refused:
-        logger.info("game %s: the computer's move came too late", game.pk)
 
 
 # --- what the clean-up removes --------------------------------------------------------------

@@ -198,8 +198,9 @@ def web_command(descriptor: int) -> list[str]:
 
 
 def worker_command(queue: str, application: str = "onitama_site") -> list[str]:
-    # One process each, which need not know of the others.
-    options = ["-Q", queue, "-n", f"{queue}@%h", "-c", "1", "-l", "warning"]
+    processes = settings.ENGINE_WORKERS if queue == "engine" else 1
+    # The workers need not know of one another.
+    options = ["-Q", queue, "-n", f"{queue}@%h", "-c", f"{processes}", "-l", "warning"]
     options += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     return [*_celery(application), "worker", *options]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
@@ -265,6 +266,8 @@ PUSH_HOSTS = [
 # Seconds an engine may think before its process is ended; its lease is five longer.
 ENGINE_TIME_LIMIT = int(env.number("ENGINE_TIME_LIMIT", 25, least=1, most=25))
 ENGINE_LEASE = min(ENGINE_TIME_LIMIT + 5, 30)
+# Processes of the engine's worker: the games that wait share their time.
+ENGINE_WORKERS = int(env.number("ENGINE_WORKERS", min(2, os.cpu_count() or 1), least=1, most=64))
 SWEEP_SECONDS = env.number("SWEEP_SECONDS", 15, least=1, most=15)
 CELERY_BROKER_URL = env.broker("REDIS_URL", "redis://127.0.0.1:6379/0")
 CELERY_TASK_IGNORE_RESULT = True

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from onitama_site.processes import Child
-from onitama_site.runner import PATIENCE
+from onitama_site.runner import PATIENCE, QUEUES
 from tests.servers import ROOT, Mood, PostOffice, clean_environment, free_port, wait_for
 
 pytestmark = pytest.mark.processes
@@ -31,6 +32,8 @@ pytestmark = pytest.mark.processes
 PATIENT = sum(PATIENCE.values())
 START_SECONDS = 60
 COMMAND = [sys.executable, "-m", "onitama_site.runner"]
+# Each worker has a process that works, the engine's several.
+WORKERS = 2 * len(QUEUES) + settings.ENGINE_WORKERS - 1
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,9 @@ class Run:
     def everything(self) -> list[Process]:
         """The children once all are there, each with what it forked in turn."""
         self.address()
-        # Two of gunicorn's, one of each worker's.
-        wait_for(lambda: len(descendants(self.child.process.pid)) >= 11, 20)
+        # gunicorn and its two, the workers, beat and the broker.
+        everybody = 3 + WORKERS + 2
+        wait_for(lambda: len(descendants(self.child.process.pid)) >= everybody, 20)
         return descendants(self.child.process.pid)
 
     def at_rest(self) -> list[Process]:
@@ -277,7 +281,7 @@ def test_it_stops_in_order_at_ctrl_c(start: Callable[..., Run]) -> None:
         only(processes, "celery", " worker -Q "),
         only(processes, "valkey"),
     ]
-    assert [len(part) for part in parts] == [3, 1, 6, 1]
+    assert [len(part) for part in parts] == [3, 1, WORKERS, 1]
     for earlier, later in zip(parts, parts[1:], strict=False):
         assert max(gone[process] for process in earlier) <= min(gone[process] for process in later)
 
