@@ -1,0 +1,571 @@
+"""Alpha-beta over machine words: one compiled loop with its own stack, which can be stopped."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from games.engine.bitboard import (
+    ALL,
+    GOAL,
+    HANDS,
+    NEXT,
+    PASS,
+    TEMPLE,
+    Array,
+    count,
+    key,
+    lowest,
+    turned,
+)
+
+# A win in n plies is worth WIN - n; nothing else is worth more than WON in either direction.
+WIN = 20_000
+WON = WIN - 500
+MAX_PLY = 120
+MAX_MOVES = 44
+
+# What the stack keeps of a node.
+(
+    OWN, OTHER, MASTER, PREY, ARRANGEMENT, KEY, DEPTH, ALPHA, BETA, FLOOR, BEST, BEST_MOVE,
+    MOVES, NEXT_MOVE, MOVE, MODE, QUIET_PLIES, THREATENED, STATIC, NULLED,
+) = range(20)  # fmt: skip
+FIELDS = 24
+# What is under way for the move that a node is trying.
+FULL, NARROW, REDUCED, NULL = range(4)
+# Where the loop goes on.
+ENTER, TRY, LEAVE = range(3)
+# What the loop is told and tells.
+PLY, STATE, NODES, LIMIT, VALUE, PAST, BASE = range(7)
+CONTROLS = 8
+# Numbers that shape the search.
+(
+    LMR_DEPTH, LMR_FROM, LMR_MORE, RFP_DEPTH, RFP_MARGIN, NULL_DEPTH, FUT_DEPTH, FUT_MARGIN,
+    EXTEND, EVADE, LMR_LATE, QDELTA,
+) = range(12)  # fmt: skip
+
+LOWER, UPPER, EXACT = 1, 2, 3
+
+_INDEX = {tuple(hands): number for number, hands in enumerate(HANDS.tolist())}
+# SWAP[arrangement] = the same cards as the opponent has them, nothing played.
+SWAP = np.array([_INDEX[c, d, a, b, side] for a, b, c, d, side in HANDS.tolist()], np.int64)
+
+
+@njit("int64(int64)", cache=True)
+def slot(position_key: int) -> int:
+    mixed = position_key * -7046029254386353131
+    mixed ^= mixed >> 32
+    mixed *= -4417276706812531889
+    return (mixed >> 24) & 0xFFFFFFFF
+
+
+@njit(
+    "int64(int64[::1], int64, int64, int64, int64, int64, int64, int64[:, :, ::1], int64, boolean)",
+    cache=True,
+    boundscheck=False,
+)
+def generate(
+    line: Array,
+    side: int,
+    own: int,
+    other: int,
+    master: int,
+    prey: int,
+    arrangement: int,
+    reach: Array,
+    targets: int,
+    safe: bool,
+) -> int:
+    """Write the moves onto `targets` into `line`; gives how many, or -1 where the rules allow no
+    move at all, onto whatever square, and the mover must pass.
+
+    Of `safe` moves the opponent has no win in one. Nothing may stand between, pieces jump: so the
+    master must not stand where one of them gets to, and their master must not get to the temple.
+    """
+    first, second = HANDS[arrangement, 2], HANDS[arrangement, 3]
+    students = targets
+    temple = np.int64(0)
+    if safe:
+        attackers = (reach[1 - side, first, master] | reach[1 - side, second, master]) & other
+        if attackers != 0:
+            # One attacker can be taken; of two, one is left.
+            students &= attackers if attackers & (attackers - 1) == 0 else 0
+        if (reach[1 - side, first, TEMPLE] | reach[1 - side, second, TEMPLE]) >> prey & 1 != 0:
+            # Only a student of theirs keeps their master out, and must not be taken.
+            temple = np.int64(1) << TEMPLE
+    made = 0
+    stuck = True
+    origins = own
+    while origins:
+        origin = lowest(origins)
+        origins &= origins - 1
+        for place in range(2):
+            card = HANDS[arrangement, place]
+            hits = reach[side, card, origin] & ~own
+            if hits != 0:
+                stuck = False
+            hits &= (targets if origin == master else students) & ~temple
+            while hits:
+                target = lowest(hits)
+                hits &= hits - 1
+                if safe and origin == master:
+                    around = reach[1 - side, first, target] | reach[1 - side, second, target]
+                    if around & other != 0:
+                        continue
+                line[made] = card << 10 | target << 5 | origin
+                made += 1
+    return -1 if stuck else made
+
+
+@njit("void(int64[::1], int64[::1], int64)", cache=True, boundscheck=False)
+def make(node: Array, child: Array, code: int) -> None:
+    """Set up the position after a move, as the opponent sees it."""
+    own = node[OWN]
+    other = node[OTHER]
+    master = node[MASTER]
+    child[QUIET_PLIES] = node[QUIET_PLIES] + 1
+    if code & PASS != PASS:
+        origin = code & 31
+        target = code >> 5 & 31
+        landing = np.int64(1) << target
+        if other & landing != 0:
+            child[QUIET_PLIES] = 0
+        own = own ^ (np.int64(1) << origin) | landing
+        other &= ~landing
+        if origin == master:
+            master = target
+    child[OWN] = turned(other)
+    child[OTHER] = turned(own)
+    child[MASTER] = 24 - node[PREY]
+    child[PREY] = 24 - master
+    child[ARRANGEMENT] = NEXT[node[ARRANGEMENT], code >> 10]
+
+
+@njit("boolean(int64, int64, int64, int64, int64, int64, int64[:, :, ::1])", cache=True)
+def wins_at_once(
+    side: int, own: int, master: int, prey: int, first: int, second: int, back: Array
+) -> bool:
+    """Whether the mover, with these two cards, takes the master or steps into the temple."""
+    if (back[side, first, prey] | back[side, second, prey]) & own != 0:
+        return True
+    stepping = (back[side, first, GOAL] | back[side, second, GOAL]) >> master & 1
+    return stepping != 0 and own >> GOAL & 1 == 0
+
+
+@njit("int64(int64[:, ::1], int64[:, ::1], int64, int64[:, :, ::1])", cache=True)
+def perft(stack: Array, moves: Array, depth: int, reach: Array) -> int:
+    """Sequences of `depth` plies from the position in stack[0]; none goes on after a win."""
+    if depth == 0:
+        return 1
+    nodes = 0
+    ply = 0
+    fresh = True
+    while ply >= 0:
+        node = stack[ply]
+        line = moves[ply]
+        if fresh:
+            made = generate(
+                line, ply & 1, node[OWN], node[OTHER], node[MASTER], node[PREY],
+                node[ARRANGEMENT], reach, ~node[OWN] & ALL, False,
+            )  # fmt: skip
+            if made < 0:
+                for place in range(2):
+                    line[place] = HANDS[node[ARRANGEMENT], place] << 10 | PASS
+                made = 2
+            node[MOVES] = made
+            node[NEXT_MOVE] = 0
+            if ply == depth - 1:
+                nodes += made
+                node[NEXT_MOVE] = made
+        fresh = False
+        at = node[NEXT_MOVE]
+        if at == node[MOVES]:
+            ply -= 1
+            continue
+        node[NEXT_MOVE] = at + 1
+        code = line[at]
+        if code & PASS != PASS:
+            target = code >> 5 & 31
+            if target == node[PREY] or (target == GOAL and code & 31 == node[MASTER]):
+                continue
+        make(node, stack[ply + 1], code)
+        ply += 1
+        fresh = True
+    return nodes
+
+
+NO_MOVE = 0x1FFF
+MOST_HISTORY = 1 << 30
+
+
+@njit("int64(int64[:, ::1], int64)", cache=True)
+def best_known(table: Array, position_key: int) -> int:
+    """The number of the move that the table holds for a position, or NO_MOVE."""
+    index = slot(position_key) & (table.shape[0] - 2)
+    for at in (index, index + 1):
+        if table[at, 0] == position_key:
+            return table[at, 1] & NO_MOVE
+    return NO_MOVE
+
+
+@njit(
+    "int64(int64, int64, int64, int64, int64, int16[:, :, :, ::1], int16[:, ::1])",
+    cache=True,
+)
+def evaluate(
+    own: int, other: int, master: int, prey: int, arrangement: int, squares: Array, balance: Array
+) -> int:
+    """How the mover stands, in hundredths of a student."""
+    men = count(own) + count(other) - 2
+    table = squares[men, arrangement]
+    total = balance[men, arrangement] + table[1, master] + table[3, prey]
+    left = own & ~(1 << master)
+    while left:
+        total += table[0, lowest(left)]
+        left &= left - 1
+    left = other & ~(1 << prey)
+    while left:
+        total += table[2, lowest(left)]
+        left &= left - 1
+    return total
+
+
+@njit(
+    "int64(int64[:, ::1], int64[:, ::1], int64[::1], int64[:, ::1], int64[:, ::1], "
+    "int64[:, ::1], int64[:, :, ::1], int64[:, :, ::1], int16[:, :, :, ::1], int16[:, ::1], "
+    "int64[::1], int64[::1])",
+    cache=True,
+    nogil=True,
+    boundscheck=False,
+)
+def run(
+    stack: Array,
+    moves: Array,
+    past: Array,
+    table: Array,
+    history: Array,
+    killers: Array,
+    reach: Array,
+    back: Array,
+    squares: Array,
+    balance: Array,
+    knobs: Array,
+    control: Array,
+) -> int:
+    """Go on until the root is done (1) or `LIMIT` nodes were entered (0)."""
+    ply = control[PLY]
+    state = control[STATE]
+    value = control[VALUE]
+    nodes = control[NODES]
+    limit = control[LIMIT]
+    history_length = control[PAST]
+    base = control[BASE]
+    mask = table.shape[0] - 2
+    while True:
+        node = stack[ply]
+        side = ply & 1
+        if state == ENTER:
+            if nodes >= limit:
+                control[PLY] = ply
+                control[STATE] = ENTER
+                control[NODES] = nodes
+                return 0
+            nodes += 1
+            own = node[OWN]
+            other = node[OTHER]
+            master = node[MASTER]
+            prey = node[PREY]
+            arrangement = node[ARRANGEMENT]
+            depth = node[DEPTH]
+            alpha = node[ALPHA]
+            beta = node[BETA]
+            card0 = HANDS[arrangement, 0]
+            card1 = HANDS[arrangement, 1]
+            other0 = HANDS[arrangement, 2]
+            other1 = HANDS[arrangement, 3]
+            state = LEAVE
+            position_key = np.int64(0)
+            if depth > 0:
+                position_key = key(own, other, master, prey, arrangement)
+                node[KEY] = position_key
+                past[history_length + ply] = position_key
+                if ply > 0 and node[QUIET_PLIES] >= 6:
+                    # Twice since the root, or a third time in the game, is a draw.
+                    times = 0
+                    steps = min(node[QUIET_PLIES], ply + history_length)
+                    for back_by in range(6, steps + 1, 2):
+                        if past[history_length + ply - back_by] == position_key:
+                            times += 2 if back_by <= ply else 1
+                    if times >= 2:
+                        value = 0
+                        continue
+            if ply > 0:
+                if wins_at_once(side, own, master, prey, card0, card1, back):
+                    value = WIN - ply - 1
+                    continue
+                if alpha >= WIN - ply - 3:
+                    value = WIN - ply - 3
+                    continue
+                if (
+                    (reach[1 - side, other0, TEMPLE] | reach[1 - side, other1, TEMPLE]) >> prey & 1
+                ) != 0 and (other >> TEMPLE & 1) == 0:
+                    value = ply + 2 - WIN
+                    continue
+                if beta <= ply + 2 - WIN:
+                    value = ply + 2 - WIN
+                    continue
+            threats = (reach[1 - side, other0, master] | reach[1 - side, other1, master]) & other
+            table_move = np.int64(-1)
+            if depth > 0:
+                index = slot(position_key) & mask
+                found = np.int64(0)
+                if table[index, 0] == position_key:
+                    found = table[index, 1]
+                elif table[index + 1, 0] == position_key:
+                    found = table[index + 1, 1]
+                if found != 0:
+                    table_move = found & 0x1FFF
+                    bound = found >> 13 & 3
+                    stored_depth = found >> 15 & 0xFF
+                    stored = (found >> 23) - 32768
+                    proven = False
+                    if stored > WON:
+                        stored -= ply
+                        proven = bound & LOWER != 0
+                    elif stored < -WON:
+                        stored += ply
+                        proven = bound & UPPER != 0
+                    decides = bound == EXACT or (
+                        stored >= beta if bound == LOWER else stored <= alpha
+                    )
+                    if ply > 0 and decides and (stored_depth >= depth or proven):
+                        value = stored
+                        continue
+            quiet_only = depth <= 0
+            best = np.int64(-WIN)
+            static = np.int64(0)
+            if quiet_only or threats == 0:
+                static = evaluate(own, other, master, prey, arrangement, squares, balance)
+            if quiet_only and (threats == 0 or knobs[EVADE] == 0 or depth < -8):
+                best = static
+                if best >= beta or ply >= MAX_PLY - 2:
+                    value = best
+                    continue
+                if best > alpha:
+                    node[ALPHA] = best
+                    alpha = best
+            elif quiet_only:
+                quiet_only = False
+            elif ply >= MAX_PLY - 2:
+                value = evaluate(own, other, master, prey, arrangement, squares, balance)
+                continue
+            node[STATIC] = static
+            node[THREATENED] = threats
+            if (
+                depth > 0
+                and threats == 0
+                and ply > 0
+                and depth <= knobs[RFP_DEPTH]
+                and beta < WON
+                and beta > -WON
+                and static - knobs[RFP_MARGIN] * depth >= beta
+            ):
+                value = static
+                continue
+            node[FLOOR] = alpha
+            node[BEST] = best
+            node[BEST_MOVE] = table_move
+            line = moves[ply]
+            made = generate(
+                line, side, own, other, master, prey, arrangement, reach,
+                other if quiet_only else ~own & ALL, True,
+            )  # fmt: skip
+            if made < 0:
+                line[0] = card0 << 10 | PASS
+                line[1] = card1 << 10 | PASS
+                made = 2
+            elif made == 0 and not quiet_only:
+                value = ply + 2 - WIN
+                continue
+            for i in range(made):
+                code = line[i]
+                if code == table_move:
+                    order = np.int64(1) << 40
+                elif code & PASS != PASS and other >> (code >> 5 & 31) & 1 != 0:
+                    order = (np.int64(1) << 36) + (0 if code & 31 == master else 1)
+                elif code == killers[ply, 0]:
+                    order = (np.int64(1) << 34) + 1
+                elif code == killers[ply, 1]:
+                    order = np.int64(1) << 34
+                else:
+                    order = history[side, code]
+                line[i] = order << 13 | code
+            node[MOVES] = made
+            node[NEXT_MOVE] = 0
+            # A move of no consequence for the opponent: if even that is enough, so is a real one.
+            if (
+                depth >= knobs[NULL_DEPTH]
+                and threats == 0
+                and ply > 0
+                and beta - alpha == 1
+                and static >= beta
+                and node[NULLED] == 0
+                and beta < WON
+                and beta > -WON
+            ):
+                child = stack[ply + 1]
+                child[OWN] = turned(other)
+                child[OTHER] = turned(own)
+                child[MASTER] = 24 - prey
+                child[PREY] = 24 - master
+                child[ARRANGEMENT] = SWAP[arrangement]
+                child[QUIET_PLIES] = 0
+                child[NULLED] = 1
+                child[DEPTH] = depth - 1 - 2 - depth // 4
+                child[ALPHA] = -beta
+                child[BETA] = 1 - beta
+                node[MODE] = NULL
+                ply += 1
+                state = ENTER
+                continue
+            state = TRY
+        elif state == LEAVE:
+            if ply == base:
+                control[PLY] = base
+                control[STATE] = ENTER
+                control[NODES] = nodes
+                control[VALUE] = value
+                return 1
+            ply -= 1
+            node = stack[ply]
+            side = ply & 1
+            got = -value
+            mode = node[MODE]
+            alpha = node[ALPHA]
+            beta = node[BETA]
+            if mode == NULL:
+                if got >= beta and got < WON:
+                    value = got
+                    continue
+                state = TRY
+                continue
+            if got > alpha and (mode == REDUCED or (mode == NARROW and got < beta)):
+                child = stack[ply + 1]
+                depth = node[DEPTH]
+                if mode == REDUCED:
+                    node[MODE] = NARROW
+                    child[ALPHA] = -alpha - 1
+                else:
+                    node[MODE] = FULL
+                    child[ALPHA] = -beta
+                child[BETA] = -alpha
+                child[DEPTH] = depth - 1
+                ply += 1
+                state = ENTER
+                continue
+            state = TRY
+            if got > node[BEST]:
+                node[BEST] = got
+                if got > alpha:
+                    node[BEST_MOVE] = node[MOVE]
+                    node[ALPHA] = got
+                    if got >= beta:
+                        node[NEXT_MOVE] = node[MOVES]
+                        depth = node[DEPTH]
+                        code = node[MOVE]
+                        quiet = code & PASS == PASS or node[OTHER] >> (code >> 5 & 31) & 1 == 0
+                        if depth > 0 and quiet and killers[ply, 0] != code:
+                            killers[ply, 1] = killers[ply, 0]
+                            killers[ply, 0] = code
+                        if depth > 0 and quiet:
+                            history[side, code] += depth * depth
+                            if history[side, code] > MOST_HISTORY:
+                                for i in range(history.shape[1]):
+                                    history[side, i] >>= 1
+        else:
+            depth = node[DEPTH]
+            at = node[NEXT_MOVE]
+            made = node[MOVES]
+            line = moves[ply]
+            if at < made:
+                # The best of those left, put in front.
+                top = at
+                for i in range(at + 1, made):
+                    if line[i] > line[top]:
+                        top = i
+                chosen = line[top]
+                line[top] = line[at]
+                line[at] = chosen
+                node[NEXT_MOVE] = at + 1
+                code = chosen & 0x1FFF
+                node[MOVE] = code
+                alpha = node[ALPHA]
+                beta = node[BETA]
+                captures = code & PASS != PASS and node[OTHER] >> (code >> 5 & 31) & 1 != 0
+                if (
+                    depth > 0
+                    and depth <= knobs[FUT_DEPTH]
+                    and at > 0
+                    and not captures
+                    and node[THREATENED] == 0
+                    and node[STATIC] + knobs[FUT_MARGIN] * depth <= alpha
+                    and alpha > -WON
+                    and alpha < WON
+                    and ply > 0
+                ):
+                    bound = node[STATIC] + knobs[FUT_MARGIN] * depth
+                    if bound > node[BEST]:
+                        node[BEST] = bound
+                    continue
+                child = stack[ply + 1]
+                make(node, child, code)
+                child[NULLED] = 0
+                below = depth - 1
+                if depth > 0 and made == 1 and knobs[EXTEND] != 0 and ply < 60:
+                    below = depth
+                child[BETA] = -alpha
+                if at == 0 or depth <= 0:
+                    node[MODE] = FULL
+                    child[ALPHA] = -beta
+                else:
+                    node[MODE] = NARROW
+                    child[ALPHA] = -alpha - 1
+                    if (
+                        depth >= knobs[LMR_DEPTH]
+                        and at >= knobs[LMR_FROM]
+                        and not captures
+                        and node[THREATENED] == 0
+                    ):
+                        node[MODE] = REDUCED
+                        below -= 1
+                        if at >= knobs[LMR_MORE] and depth >= knobs[LMR_LATE]:
+                            below -= 1 + depth // 8
+                child[DEPTH] = below
+                ply += 1
+                state = ENTER
+                continue
+            value = node[BEST]
+            state = LEAVE
+            if depth > 0:
+                bound = np.int64(EXACT)
+                if value <= node[FLOOR]:
+                    bound = np.int64(UPPER)
+                elif value >= node[BETA]:
+                    bound = np.int64(LOWER)
+                stored = value
+                if stored > WON:
+                    stored += ply
+                elif stored < -WON:
+                    stored -= ply
+                position_key = node[KEY]
+                index = slot(position_key) & mask
+                if table[index, 0] != position_key and (table[index, 1] >> 15 & 0xFF) > depth:
+                    index += 1
+                elif table[index, 0] != position_key and table[index, 0] != 0:
+                    table[index + 1, 0] = table[index, 0]
+                    table[index + 1, 1] = table[index, 1]
+                move_bits = node[BEST_MOVE] & NO_MOVE
+                table[index, 0] = position_key
+                table[index, 1] = (
+                    (stored + 32768) << 23 | min(depth, 255) << 15 | bound << 13 | move_bits
+                )

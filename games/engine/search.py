@@ -1,0 +1,361 @@
+"""Judges a position and finds the best move, in a given time or number of nodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from games.engine import kernel
+from games.engine.bitboard import (
+    SQUARES,
+    Array,
+    Words,
+    deal_of,
+    decode_move,
+    encode,
+    key,
+    move_tables,
+)
+from games.engine.evaluation import Tables, tuned_tables
+from games.onitama.cards import Colour, Step
+from games.onitama.position import Action, Position
+
+WIN, WON = kernel.WIN, kernel.WON
+MOST_DEPTH = 100
+# Nodes between two looks at the clock: a few milliseconds.
+CHUNK = 10_000
+KNOBS = {
+    kernel.LMR_DEPTH: 3,
+    kernel.LMR_FROM: 3,
+    kernel.LMR_MORE: 8,
+    kernel.LMR_LATE: 6,
+    kernel.RFP_DEPTH: 0,
+    kernel.RFP_MARGIN: 100,
+    kernel.NULL_DEPTH: 3,
+    kernel.FUT_DEPTH: 0,
+    kernel.FUT_MARGIN: 100,
+    kernel.EXTEND: 1,
+    kernel.EVADE: 1,
+    kernel.QDELTA: 0,
+}
+
+
+def _numbers(shape: Mapping[int, int]) -> Array:
+    return np.array([shape[number] for number in range(len(shape))], np.int64)
+
+
+_NEVER = 1000
+_EVERY_MOVE = _numbers(
+    {
+        **KNOBS,
+        kernel.LMR_DEPTH: _NEVER,
+        kernel.RFP_DEPTH: 0,
+        kernel.NULL_DEPTH: _NEVER,
+        kernel.FUT_DEPTH: 0,
+        kernel.EXTEND: 0,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the position is worth for certain. No winner is a draw; `plies` is to the end with the
+    best play of both, None where only the winner is known."""
+
+    winner: Colour | None
+    plies: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """`score` is the mover's, in hundredths of a student; a win in n plies is WIN - n."""
+
+    action: Action | None
+    line: tuple[Action, ...]
+    score: int
+    depth: int
+    nodes: int
+    seconds: float
+    proven: Proof | None
+
+
+class Unseen(NamedTuple):
+    """What the mover overlooks: for a card's name, the steps (files, ranks) from its player's side
+    that the mover does not see; in its own moves and in the opponent's."""
+
+    own: Mapping[str, frozenset[Step]]
+    other: Mapping[str, frozenset[Step]]
+
+
+NOTHING = Unseen({}, {})
+
+
+class Engine:
+    """One search at a time; keeps its memory from call to call, and nothing else."""
+
+    def __init__(
+        self,
+        table_bits: int = 20,
+        *,
+        evaluation: Callable[[tuple[str, ...]], Tables] = tuned_tables,
+        knobs: dict[int, int] | None = None,
+    ) -> None:
+        self._evaluation = evaluation
+        self._knobs = _numbers({**KNOBS, **(knobs or {})})
+        self._whole_table = np.zeros((1 << table_bits, 2), np.int64)
+        self._stack = np.zeros((kernel.MAX_PLY + 4, kernel.FIELDS), np.int64)
+        self._moves = np.zeros((kernel.MAX_PLY + 4, kernel.MAX_MOVES), np.int64)
+        self._history = np.zeros((2, 1 << 13), np.int64)
+        self._killers = np.zeros((kernel.MAX_PLY + 4, 2), np.int64)
+        self._control = np.zeros(kernel.CONTROLS, np.int64)
+        self._reach = self._back = np.zeros((2, 5, SQUARES), np.int64)
+
+    def analyse(
+        self,
+        position: Position,
+        *,
+        seconds: float | None = None,
+        nodes: int | None = None,
+        depth: int = MOST_DEPTH,
+        history: Sequence[Position] = (),
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> Analysis:
+        """The best move that the budget finds; with none, a search to `depth`.
+
+        `history` is the game so far, with or without the position itself. What is left of the
+        budget when the position is proven goes into how long the win takes at least.
+        """
+        budget = _Budget(clock, seconds, nodes)
+        legal = position.legal_moves()
+        if not legal:
+            return _over(position)
+        winning = position.winning(legal)
+        if winning:
+            proof = Proof(position.turn, 1)
+            return Analysis(winning[0], (winning[0],), WIN - 1, 1, 1, budget.spent(), proof)
+        self._begin(position, history, nodes)
+        line: tuple[Action, ...] = (legal[0],)
+        score, reached = 2 - WIN, 0
+        for deeper in range(1, depth + 1):
+            finished = self._search(deeper, budget)
+            if self._found(finished):
+                line = self._line(position)
+            if not finished:
+                break
+            score, reached = int(self._control[kernel.VALUE]), deeper
+            if abs(score) > WON:
+                break
+        proven = None
+        if abs(score) > WON:
+            line, score, exact = self._shortest(position, line, score, budget)
+            winner = position.turn if score > 0 else position.turn.other
+            proven = Proof(winner, WIN - abs(score) if exact else None)
+        searched = int(self._control[kernel.NODES])
+        return Analysis(line[0], line, score, reached, searched, budget.spent(), proven)
+
+    def _found(self, finished: bool) -> bool:
+        """Whether the search that ended has a move that is at least as good as the last one's: its
+        first move was that one, and is done."""
+        top = self._stack[0]
+        return bool(top[kernel.BEST] > -WIN and (finished or top[kernel.NEXT_MOVE] > 1))
+
+    def _search(self, depth: int, budget: _Budget, alpha: int = -WIN, beta: int = WIN) -> bool:
+        quiet = int(self._control[kernel.PAST])
+        self._start(self._root, 0, depth, quiet)
+        self._stack[0, kernel.ALPHA], self._stack[0, kernel.BETA] = alpha, beta
+        return self._run(budget)
+
+    def _shortest(
+        self, position: Position, line: tuple[Action, ...], score: int, budget: _Budget
+    ) -> tuple[tuple[Action, ...], int, bool]:
+        """The line and score of the quickest win, and whether it is known that none is quicker.
+
+        The search that found it leaves moves out or looks at them less deep, which proves a win
+        but not that there is no shorter one. This one looks at every move.
+        """
+        shaping, self._knobs = self._knobs, _EVERY_MOVE
+        # Its bounds for positions that are not proven come from that search: of no use here.
+        self._table.fill(0)
+        exact = False
+        while not exact:
+            plies = WIN - abs(score)
+            if plies <= 2:
+                exact = True
+                break
+            alpha = WIN - plies if score > 0 else plies - 2 - WIN
+            if not self._search(plies - 2, budget, alpha, alpha + 1):
+                break
+            value = int(self._control[kernel.VALUE])
+            shorter = value > alpha if score > 0 else value <= alpha
+            if shorter:
+                score = value
+                line = self._line(position) if value > 0 else line
+            exact = not shorter
+        self._knobs = shaping
+        return line, score, exact
+
+    def _line(self, position: Position) -> tuple[Action, ...]:
+        """The moves that the search thinks best for both, as far as its table still knows them."""
+        code = int(self._stack[0, kernel.BEST_MOVE])
+        line: list[Action] = []
+        seen = {position}
+        while code != kernel.NO_MOVE:
+            action = decode_move(code, position)
+            line.append(action)
+            position = position.play(action)
+            end = _end(position)
+            if end or position in seen:
+                return (*line, *end)
+            seen.add(position)
+            code = int(kernel.best_known(self._table, _key(position)))
+        return tuple(line)
+
+    def rank(
+        self,
+        position: Position,
+        *,
+        nodes: int,
+        depth: int = MOST_DEPTH,
+        history: Sequence[Position] = (),
+        unseen: Callable[[Action], Unseen] | None = None,
+    ) -> list[tuple[Action, int]]:
+        """Every legal action with its score, the best first: those of the deepest search of them
+        all that `nodes` allow. `unseen` says what the mover overlooks when it judges an action.
+        """
+        ranked = [(action, 0) for action in position.legal_moves()]
+        winning = position.winning([action for action, _ in ranked])
+        self._begin(position, history, nodes)
+        plain = self._reach, self._back
+        budget = _Budget(time.perf_counter, None, nodes)
+        for deeper in range(1, depth + 1):
+            scores = []
+            for action, _ in ranked:
+                if action in winning:
+                    scores.append((action, WIN - 1))
+                    continue
+                self._reach, self._back = (
+                    plain if unseen is None else _seen(position, unseen(action))
+                )
+                self._child(position.after(action), deeper - 1)
+                if not self._run(budget):
+                    return ranked
+                scores.append((action, -int(self._control[kernel.VALUE])))
+            ranked = sorted(scores, key=lambda pair: (-pair[1], str(pair[0])))
+        return ranked
+
+    def _begin(self, position: Position, history: Sequence[Position], nodes: int | None) -> None:
+        bits = self._whole_table.shape[0].bit_length() - 1
+        if nodes is not None:
+            bits = max(10, min(bits, nodes.bit_length() + 1))
+        self._table = self._whole_table[: 1 << bits]
+        for used in (self._table, self._history, self._killers, self._control):
+            used.fill(0)
+        self._reach, self._back = _seen(position, NOTHING)
+        self._tables = self._evaluation(deal_of(position).names)
+        before = _reversible(position, history)
+        self._past = np.zeros(len(before) + kernel.MAX_PLY + 4, np.int64)
+        self._past[: len(before) + 1] = [*before, _key(position)]
+        self._control[kernel.PAST] = len(before)
+        self._root = encode(position)
+
+    def _start(self, words: Words, ply: int, depth: int, quiet: int) -> None:
+        node, control = self._stack[ply], self._control
+        node.fill(0)
+        node[kernel.OWN], node[kernel.OTHER] = words.own, words.other
+        node[kernel.MASTER], node[kernel.PREY] = words.master, words.prey
+        node[kernel.ARRANGEMENT] = words.arrangement
+        node[kernel.DEPTH], node[kernel.ALPHA], node[kernel.BETA] = depth, -WIN, WIN
+        node[kernel.QUIET_PLIES] = quiet
+        control[kernel.BASE] = control[kernel.PLY] = ply
+        control[kernel.STATE] = kernel.ENTER
+
+    def _child(self, position: Position, depth: int) -> None:
+        words = encode(position)
+        men = self._root.own | self._root.other
+        quiet = self._control[kernel.PAST] + 1
+        captured = (words.own | words.other).bit_count() < men.bit_count()
+        self._start(words, 1, depth, 0 if captured else int(quiet))
+
+    def _run(self, budget: _Budget) -> bool:
+        control = self._control
+        while True:
+            control[kernel.LIMIT] = budget.next_look(int(control[kernel.NODES]))
+            if kernel.run(
+                self._stack, self._moves, self._past, self._table, self._history, self._killers,
+                self._reach, self._back, *self._tables, self._knobs, control,
+            ):  # fmt: skip
+                return True
+            if budget.is_used_up(int(control[kernel.NODES])):
+                return False
+
+
+class _Budget:
+    def __init__(
+        self, clock: Callable[[], float], seconds: float | None, nodes: int | None
+    ) -> None:
+        self._clock = clock
+        self._began = clock()
+        self._seconds = seconds
+        self._nodes = nodes
+
+    def spent(self) -> float:
+        return self._clock() - self._began
+
+    def next_look(self, nodes: int) -> int:
+        return nodes + CHUNK if self._nodes is None else min(nodes + CHUNK, self._nodes)
+
+    def is_used_up(self, nodes: int) -> bool:
+        if self._nodes is not None and nodes >= self._nodes:
+            return True
+        return self._seconds is not None and self.spent() >= self._seconds
+
+
+def _seen(position: Position, unseen: Unseen) -> tuple[Array, Array]:
+    """reach and back, first of the mover, then of the opponent."""
+    names = deal_of(position).names
+    sides = [move_tables(names, hidden) for hidden in unseen]
+    return np.stack([side.reach for side in sides]), np.stack([side.back for side in sides])
+
+
+def _over(position: Position) -> Analysis:
+    outcome = position.outcome()
+    if outcome is None:
+        raise ValueError("a running position has moves")
+    score = WIN if outcome.winner is position.turn else -WIN
+    return Analysis(None, (), score, 0, 0, 0.0, Proof(outcome.winner, 0))
+
+
+def _end(position: Position) -> list[Action]:
+    """The last moves of a game that is decided in one or two plies: the table need not know."""
+    legal = position.legal_moves()
+    if winning := position.winning(legal):
+        return winning[:1]
+    for action in legal:
+        after = position.after(action)
+        answers = after.winning(after.legal_moves())
+        if not answers:
+            return []
+    return [action, answers[0]] if legal else []
+
+
+def _key(position: Position) -> int:
+    words = encode(position)
+    return int(key(words.own, words.other, words.master, words.prey, words.arrangement))
+
+
+def _reversible(position: Position, history: Sequence[Position]) -> list[int]:
+    """The keys of the positions before this one that can come again: those since a capture."""
+    before = list(history)
+    if before and before[-1] == position:
+        before.pop()
+    men = 25 - position.board.count("0")
+    kept: list[int] = []
+    for earlier in reversed(before):
+        if 25 - earlier.board.count("0") != men:
+            break
+        kept.append(_key(earlier))
+    return kept[::-1]

@@ -1,0 +1,97 @@
+"""`tune_engine`: makes the evaluation's weights from games of the engine against itself."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.core.management.base import BaseCommand, CommandError
+
+from games.engine import selfplay, tuning
+from games.engine.bitboard import Array
+from games.engine.evaluation import Weights
+
+# Games a process plays before it hands its samples over.
+BATCH = 100
+PASSES = 12
+
+
+class Command(BaseCommand):
+    help = (
+        "Plays rounds of games of the engine against itself, fits the evaluation to all of them"
+        " after each, and writes the weights. The same options make the same weights."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("out", type=Path, help="the file to write, .npz")
+        parser.add_argument("--games", type=int, default=10_000, help="in a round")
+        parser.add_argument("--rounds", type=int, default=4)
+        parser.add_argument("--nodes", type=int, default=600, help="a move")
+        parser.add_argument("--jobs", type=int, default=1, help="processes")
+        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument("--terms", default="", help=f"only these: {', '.join(_TERMS)}")
+        parser.add_argument("--samples", type=Path, help="keep the samples here, or take them")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for name in ("games", "rounds", "nodes", "jobs"):
+            if options[name] < 1:
+                raise CommandError(f"--{name} must be at least 1")
+        if options["games"] % BATCH:
+            raise CommandError(f"--games goes in hundreds, and {options['games']} does not")
+        out: Path = options["out"]
+        if out.suffix != ".npz" or not out.parent.is_dir():
+            raise CommandError(f"{out} is no .npz file in a directory that is there")
+        terms = _terms(options["terms"])
+        kept: Path | None = options["samples"]
+        if kept is not None and kept.exists():
+            self._fit(np.load(kept), options["seed"], terms).save(out)
+            return
+        weights = Weights.plain()
+        samples = np.zeros((0, selfplay.COLUMNS), np.int32)
+        with ProcessPoolExecutor(options["jobs"]) as pool:
+            for number in range(options["rounds"]):
+                began = time.monotonic()
+                played = list(pool.map(*_batches(weights, number, options)))
+                samples = np.concatenate([samples, *played])
+                took = time.monotonic() - began
+                self.stdout.write(f"round {number + 1}: {len(samples)} samples, {took:.0f} s")
+                weights = self._fit(samples, options["seed"], terms)
+                weights.save(out)
+        if kept is not None:
+            np.save(kept, samples)
+
+    def _fit(self, samples: Array, seed: int, terms: tuning.Terms) -> Weights:
+        return tuning.fit(samples, passes=PASSES, seed=seed, terms=terms, report=self._report)
+
+    def _report(self, number: int, error: float, unseen: float) -> None:
+        self.stdout.write(f"  pass {number}: {error:.5f}, on samples held out {unseen:.5f}")
+
+
+_TERMS = tuple(tuning.Terms.__dataclass_fields__)
+
+
+def _terms(text: str) -> tuning.Terms:
+    if not text:
+        return tuning.ALL_TERMS
+    wanted = text.split(",")
+    if unknown := set(wanted) - set(_TERMS):
+        raise CommandError(f"{', '.join(sorted(unknown))}: the terms are {', '.join(_TERMS)}")
+    return tuning.Terms(**{name: name in wanted for name in _TERMS})
+
+
+def _batches(weights: Weights, number: int, options: dict[str, Any]) -> tuple[Any, Iterator[int]]:
+    batches = options["games"] // BATCH
+    first = (options["seed"] * 1000 + number) * 100_000
+    play = partial(_played, weights, options["nodes"])
+    return play, iter(range(first, first + batches))
+
+
+def _played(weights: Weights, nodes: int, seed: int) -> Array:
+    return selfplay.samples(weights, games=BATCH, nodes=nodes, seed=seed)

@@ -1,0 +1,352 @@
+"""The compiled search keeps the rules, its budget and its word."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+
+from games.engine import kernel
+from games.engine.bitboard import (
+    ALL,
+    HANDS,
+    PASS,
+    TEMPLE,
+    Array,
+    deal_of,
+    decode_move,
+    encode,
+    encode_move,
+    key,
+)
+from games.engine.evaluation import Tables, Weights, tables
+from games.engine.search import WIN, WON, Engine, Proof, Unseen
+from games.onitama.cards import DECKS, Colour, deal
+from games.onitama.position import Position
+
+PERFT = json.loads((Path(__file__).parent / "data" / "perft.json").read_text())["positions"]
+START = Position.start(("horse", "elephant", "ox", "boar", "crab"))
+# Red wins in five, whatever Blue does; not in three.
+WON_IN_5 = Position.parse("0103400000000000003020000 dog,mantis,boar,elephant,iguana r")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine(18)
+
+
+def wander(rng: random.Random, plies: int, deck: str = "all34") -> Position:
+    """A position some random plies into a game, that nobody has won."""
+    position = Position.start(deal(deck, rng))
+    for _ in range(plies):
+        legal = position.legal_moves()
+        winning = position.winning(legal)
+        going_on = [action for action in legal if action not in winning]
+        if not going_on:
+            break
+        position = position.after(rng.choice(going_on))
+    return position
+
+
+def stack_of(position: Position) -> Array:
+    stack = np.zeros((kernel.MAX_PLY, kernel.FIELDS), np.int64)
+    words = encode(position)
+    stack[0, kernel.OWN], stack[0, kernel.OTHER] = words.own, words.other
+    stack[0, kernel.MASTER], stack[0, kernel.PREY] = words.master, words.prey
+    stack[0, kernel.ARRANGEMENT] = words.arrangement
+    return stack
+
+
+def room() -> Array:
+    return np.zeros((kernel.MAX_PLY, kernel.MAX_MOVES), np.int64)
+
+
+@pytest.mark.parametrize("case", PERFT, ids=lambda case: case["id"])
+def test_it_counts_as_the_rules_do(case: dict[str, Any]) -> None:
+    position = Position.parse(case["position"])
+    tables_of = deal_of(position)
+    reach = np.stack([tables_of.reach, tables_of.reach])
+    for depth, nodes in enumerate(case["nodes"], 1):
+        if nodes <= 10_000_000:
+            assert kernel.perft(stack_of(position), room(), depth, reach) == nodes
+
+
+def test_it_reads_its_own_moves_and_positions() -> None:
+    rng = random.Random(1)
+    keys: dict[object, Position] = {}
+    for number in range(300):
+        position = wander(rng, number % 40)
+        words = encode(position)
+        for action in position.legal_moves():
+            assert decode_move(encode_move(action, position), position) == action
+        word = key(words.own, words.other, words.master, words.prey, words.arrangement)
+        turned = keys.setdefault((word, tuple(sorted(position.cards)), position.turn), position)
+        assert turned == position
+
+
+EVERY_MOVE = {
+    kernel.LMR_DEPTH: 1000,
+    kernel.NULL_DEPTH: 1000,
+    kernel.RFP_DEPTH: 0,
+    kernel.FUT_DEPTH: 0,
+    kernel.EXTEND: 0,
+}
+
+
+# --- against brute force ----------------------------------------------------------------------
+
+
+@njit(  # type: ignore[untyped-decorator]  # Numba has no types here
+    "int64(int64[:, ::1], int64[:, ::1], int64, int64, int64[:, :, ::1], int64[:, :, ::1], "
+    "int16[:, :, :, ::1], int16[:, ::1])"
+)
+def worth(
+    stack: Array, moves: Array, ply: int, depth: int, reach: Array, back: Array,
+    squares: Array, balance: Array,
+) -> int:  # fmt: skip
+    """The value of stack[ply] by looking at every move, nothing cut off and nothing remembered.
+
+    At the end of its depth it looks at captures alone, or, where the master is attacked, at every
+    move.
+    """
+    node = stack[ply]
+    side = ply & 1
+    own, other, arrangement = node[kernel.OWN], node[kernel.OTHER], node[kernel.ARRANGEMENT]
+    master, prey = node[kernel.MASTER], node[kernel.PREY]
+    first, second = HANDS[arrangement, 0], HANDS[arrangement, 1]
+    if ply > 0 and kernel.wins_at_once(side, own, master, prey, first, second, back):
+        return WIN - ply - 1
+    third, fourth = HANDS[arrangement, 2], HANDS[arrangement, 3]
+    into = (reach[1 - side, third, TEMPLE] | reach[1 - side, fourth, TEMPLE]) >> prey & 1
+    if into != 0 and other >> TEMPLE & 1 == 0:
+        return ply + 2 - WIN
+    attacked = (reach[1 - side, third, master] | reach[1 - side, fourth, master]) & other != 0
+    targets = ~own & ALL
+    best = -WIN
+    if depth <= 0 and (not attacked or depth < -8):
+        targets = other
+        best = kernel.evaluate(own, other, master, prey, arrangement, squares, balance)
+    made = kernel.generate(
+        moves[ply], side, own, other, master, prey, arrangement, reach, targets, False
+    )
+    if made < 0:
+        made = 2
+        moves[ply, 0], moves[ply, 1] = first << 10 | PASS, second << 10 | PASS
+    for at in range(made):
+        kernel.make(node, stack[ply + 1], moves[ply, at])
+        value = -worth(stack, moves, ply + 1, depth - 1, reach, back, squares, balance)
+        best = max(best, value)
+    return best
+
+
+def test_it_finds_what_brute_force_finds() -> None:
+    """200 positions, to depth 5, with everything on that cuts without leaving a move out."""
+    rng = random.Random(2)
+    engine = Engine(18, knobs=EVERY_MOVE)
+    seen = 0
+    while seen < 200:
+        position = wander(rng, rng.randint(8, 60))
+        legal = position.legal_moves()
+        if not legal or position.winning(legal):
+            continue
+        seen += 1
+        cards = deal_of(position)
+        pair = np.stack([cards.reach, cards.reach]), np.stack([cards.back, cards.back])
+        summed = tables(cards.names, Weights.load())
+        for depth in range(1, 6 if len(legal) < 11 else 5):
+            value = worth(stack_of(position), room(), 0, depth, *pair, *summed)
+            found = engine.analyse(position, depth=depth).score
+            if abs(value) > WON:
+                # The engine goes on and looks for a quicker end than the first one found.
+                assert found * value > 0, (str(position), depth)
+                assert abs(found) >= abs(value), (str(position), depth)
+                break
+            assert found == value, (str(position), depth)
+
+
+# --- budgets ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nodes", [1, 7, 100, 5_000])
+def test_it_keeps_to_its_nodes_and_always_has_a_move(engine: Engine, nodes: int) -> None:
+    found = engine.analyse(START, nodes=nodes)
+    assert found.action in START.legal_moves()
+    assert found.nodes <= nodes
+    assert engine.analyse(START, nodes=nodes).line == found.line
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.3])
+def test_it_keeps_to_its_time_and_always_has_a_move(engine: Engine, seconds: float) -> None:
+    used = []
+    for _ in range(3):
+        began = time.thread_time()
+        found = engine.analyse(START, seconds=seconds, clock=time.thread_time)
+        used.append(time.thread_time() - began)
+        assert found.action in START.legal_moves()
+    assert min(used) <= seconds + 0.05
+
+
+def test_more_time_looks_deeper(engine: Engine) -> None:
+    shallow, deep = (engine.analyse(START, nodes=nodes) for nodes in (1_000, 100_000))
+    assert 0 < shallow.depth < deep.depth
+
+
+# --- what it says -----------------------------------------------------------------------------
+
+
+def test_its_line_can_be_played(engine: Engine) -> None:
+    for position in (START, WON_IN_5):
+        found = engine.analyse(position, nodes=20_000)
+        assert found.line[0] == found.action
+        for action in found.line:
+            position = position.play(action)
+
+
+def test_it_proves_a_win_and_its_length(engine: Engine) -> None:
+    found = engine.analyse(WON_IN_5, nodes=50_000)
+    assert found.proven == Proof(Colour.RED, 5)
+    assert found.score == WIN - 5
+    assert len(found.line) == 5
+
+
+def test_it_proves_a_loss_and_its_length(engine: Engine) -> None:
+    after = WON_IN_5.play(engine.analyse(WON_IN_5, nodes=50_000).line[0])
+    found = engine.analyse(after, nodes=50_000)
+    assert found.proven == Proof(Colour.RED, 4)
+    assert found.score == 4 - WIN
+
+
+def test_its_proofs_hold(engine: Engine) -> None:
+    """Each against a search of every line to that depth, and none is missed that is so short."""
+    rng = random.Random(3)
+    proofs = 0
+    for _ in range(150):
+        position = wander(rng, rng.randint(20, 60))
+        if not position.legal_moves():
+            continue
+        found = engine.analyse(position, depth=6)
+        known = next((n for n in range(1, 5) if forced(position, n)), None)
+        if found.proven is None:
+            assert known is None, str(position)
+            continue
+        proofs += 1
+        plies = found.proven.plies
+        assert plies is not None
+        assert (found.proven.winner is position.turn) == (plies % 2 == 1)
+        assert known == plies if plies < 5 else known is None, str(position)
+    assert proofs > 40
+
+
+def forced(position: Position, plies: int) -> bool:
+    """Whether the mover wins within an odd number of plies, or loses within an even one."""
+    legal = position.legal_moves()
+    winning = position.winning(legal)
+    if plies % 2:
+        after = [position.after(action) for action in legal if action not in winning]
+        return bool(winning) or (plies > 1 and any(forced(each, plies - 1) for each in after))
+    if winning:
+        return False
+    return all(forced(position.after(action), plies - 1) for action in legal)
+
+
+def test_a_third_time_is_a_draw(engine: Engine) -> None:
+    """A move that repeats the position for the third time is worth nothing, however it stands."""
+    cycle = round_and_round()
+    first, last = cycle[0], cycle[-1]
+    repeating = next(a for a in last.legal_moves() if last.after(a) == first)
+    for rounds in (1, 2):
+        history = cycle * rounds
+        ranked = dict(engine.rank(last, nodes=20_000, depth=2, history=history))
+        assert (ranked[repeating] == 0) == (rounds == 2)
+
+
+def round_and_round() -> list[Position]:
+    """Positions one after the other; a move from the last leads to the first."""
+    rng = random.Random(4)
+    while True:
+        line = [wander(rng, 30)]
+        for _ in range(5):
+            quiet = [
+                after
+                for action in line[-1].legal_moves()
+                if not (after := line[-1].after(action)).outcome()
+                and after.board.count("0") == line[-1].board.count("0")
+            ]
+            if not quiet:
+                break
+            line.append(rng.choice(quiet))
+        last = line[-1]
+        if len(line) == 6 and line[0] in [last.after(a) for a in last.legal_moves()]:
+            return line
+
+
+def test_a_finished_game_has_no_move(engine: Engine) -> None:
+    over = Position.parse("0020000000000000000000000 tiger,ox,crab,goose,rooster r")
+    found = engine.analyse(over, nodes=10)
+    assert (found.action, found.line, found.proven) == (None, (), Proof(Colour.BLUE, 0))
+
+
+def test_it_passes_where_it_must(engine: Engine) -> None:
+    stuck = Position.parse("0000200001003010300130401 tiger,ox,mantis,goose,monkey b")
+    assert engine.analyse(stuck, nodes=1_000).action in stuck.legal_moves()
+
+
+def test_it_ranks_every_move(engine: Engine) -> None:
+    ranked = engine.rank(WON_IN_5, nodes=50_000)
+    assert {action for action, _ in ranked} == set(WON_IN_5.legal_moves())
+    assert ranked[0] == (engine.analyse(WON_IN_5, nodes=50_000).action, WIN - 5)
+    assert [score for _, score in ranked] == sorted((s for _, s in ranked), reverse=True)
+
+
+def test_it_does_not_see_what_it_is_blind_to(engine: Engine) -> None:
+    """Blue's master can be taken by the tiger's two squares alone."""
+    position = Position.parse("0020000000000000030000400 crab,boar,tiger,ox,eel b")
+    hidden = Unseen({}, {"tiger": frozenset({(0, 2)})})
+    assert position.legal_moves()
+    seen = dict(engine.rank(position, nodes=5_000, depth=2))
+    blind = dict(engine.rank(position, nodes=5_000, depth=2, unseen=lambda _: hidden))
+    assert any(score < -WON for score in seen.values()) or seen != blind
+
+
+# --- the evaluation ---------------------------------------------------------------------------
+
+
+def test_a_position_and_its_mirror_are_worth_the_same() -> None:
+    """Crab, tiger and the like are their own mirrors; horse and ox are each other's."""
+    mirrors = {"horse": "ox", "ox": "horse"}
+    names = ("crab", "horse", "ox", "tiger", "crane")
+    rng = random.Random(5)
+    for _ in range(50):
+        position = Position.start(tuple(rng.sample(names, 5)))  # type: ignore[arg-type]
+        for _ in range(8):
+            position = position.after(rng.choice(position.legal_moves()))
+            if position.outcome():
+                break
+        if position.outcome():
+            continue
+        board = "".join(position.board[rank * 5 : rank * 5 + 5][::-1] for rank in range(5))
+        cards = ",".join(mirrors.get(card, card) for card in position.cards)
+        mirrored = Position.parse(f"{board} {cards} {position.turn.value}")
+        assert worth_of(position) == worth_of(mirrored)
+
+
+def worth_of(position: Position) -> int:
+    words = encode(position)
+    summed: Tables = tables(deal_of(position).names, Weights.load())
+    return int(
+        kernel.evaluate(
+            words.own, words.other, words.master, words.prey, words.arrangement, *summed
+        )
+    )
+
+
+def test_every_card_is_weighed() -> None:
+    weights = Weights.load()
+    assert weights.by_card.shape[2] == len(DECKS["all34"])
+    assert (abs(weights.by_card).max(axis=(0, 1, 3, 4)) > 1).all()
