@@ -11,23 +11,26 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command, execute_from_command_line
 
-from games.engine import players
+from games.engine import match, players
 from games.engine.elo import difference
 from games.engine.levels import choose
 from games.engine.match import MOST_PLIES, Match, Pair, Played, Score, play_game
 from games.engine.players import Forfeit, Player, Program, parse_setting
+from games.engine.search import Analysis
 from games.onitama.cards import BLUE, CARDS, DECKS, RED, Deal
 from games.onitama.position import Action, Position
 from games.onitama.record import Record
 
 DEAL: Deal = ("tiger", "crab", "monkey", "crane", "dragon")
 START = Position.start(DEAL)
+NEAR = Position.parse("0000000000000000020000004 tiger,crab,monkey,crane,dragon b")
 
 # Answers by the random level; the first argument says how it goes wrong at its third question.
 PROGRAM = """
@@ -172,8 +175,8 @@ def test_it_counts_from_the_side_of_a() -> None:
 
 
 def test_each_deal_is_played_twice_with_sides_swapped() -> None:
-    match = Match(a=parse_setting("two-ply"), b=parse_setting("random"), ms=1, seed=4)
-    pairs = list(match.play(3))
+    contest = Match(a=parse_setting("two-ply"), b=parse_setting("random"), ms=1, seed=4)
+    pairs = list(contest.play(3))
     assert len({str(it.games[0].start) for it in pairs}) == 3
     for it in pairs:
         one, two = it.games
@@ -201,16 +204,16 @@ def cards_of(it: Pair) -> Deal:
 
 
 def test_two_processes_play_the_same_games_as_one() -> None:
-    match = Match(a=parse_setting("two-ply"), b=parse_setting("random"), ms=1, seed=8)
-    here = {it.number: [played.actions for played in it.games] for it in match.play(3)}
-    there = {it.number: [played.actions for played in it.games] for it in match.play(3, jobs=2)}
+    contest = Match(a=parse_setting("two-ply"), b=parse_setting("random"), ms=1, seed=8)
+    here = {it.number: [played.actions for played in it.games] for it in contest.play(3)}
+    there = {it.number: [played.actions for played in it.games] for it in contest.play(3, jobs=2)}
     assert here == there
 
 
 def test_a_process_that_dies_is_told() -> None:
-    match = Match(a=Deadly(), b=parse_setting("random"), ms=1)
+    contest = Match(a=Deadly(), b=parse_setting("random"), ms=1)
     with pytest.raises(RuntimeError, match="ended before its game did"):
-        list(match.play(2, jobs=2))
+        list(contest.play(2, jobs=2))
 
 
 @dataclass(frozen=True)
@@ -279,22 +282,67 @@ def test_two_hundred_plies_are_a_draw() -> None:
     assert '[Result "*"]' in played.record("a", "b", "base")
 
 
-def test_a_win_at_the_last_ply_counts() -> None:
-    start = Position.parse("0000000000000000020000004 tiger,crab,monkey,crane,dragon b")
-    win = next(it for it in start.legal_moves() if start.play(it).outcome() is not None)
-    played = play_game(start, {BLUE: Scripted([str(win)]), RED: Scripted([])}, 1, 0)
+def test_a_win_at_the_last_ply_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match, "MOST_PLIES", 1)
+    (win,) = NEAR.winning(NEAR.legal_moves())
+    played = play_game(NEAR, {BLUE: Scripted([str(win)]), RED: Scripted([])}, 1, 0)
     assert (played.winner, played.ending) == (BLUE, "stream")
     assert Record.read(played.record("a", "b", "base")).termination == "stream"
     assert len(played.seconds_of(BLUE)) == 1
     assert played.seconds_of(RED) == ()
 
 
+# --- the engine ------------------------------------------------------------------------------
+
+
+@dataclass
+class FakeEngine:
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def analyse(self, position: Position, **asked: Any) -> Analysis:
+        self.asked.append(asked)
+        action = position.legal_moves()[-1]
+        return Analysis(action, (action,), 0, 1, 1, 0.0, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "nodes", "clock"),
+    [
+        ("engine", 0.25, None, time.perf_counter),
+        ("engine:nodes=5000", None, 5000, time.perf_counter),
+        ("engine:seconds=1.5", 1.5, None, time.perf_counter),
+        ("engine:seconds=2,nodes=7,cpu=0", 2.0, 7, time.perf_counter),
+        ("engine:cpu=1", 0.25, None, time.thread_time),
+    ],
+)
+def test_the_engine_is_told_time_and_history(
+    text: str,
+    seconds: float | None,
+    nodes: int | None,
+    clock: object,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake = FakeEngine()
+    monkeypatch.setattr(players, "warm_engine", lambda: fake)
+    history = [NEAR, START]
+    action = parse_setting(text).player().move(START, history, 250, 1)
+    assert action == START.legal_moves()[-1]
+    (asked,) = fake.asked
+    assert asked == {"seconds": seconds, "nodes": nodes, "clock": clock, "history": history}
+
+
+def test_the_engine_plays() -> None:
+    engine, other = parse_setting("engine:nodes=300"), parse_setting("two-ply")
+    games = Match(a=engine, b=other, ms=1).play(2)
+    assert sum(it.points for it in games) >= 3
+
+
 # --- programs --------------------------------------------------------------------------------
 
 
 def test_a_program_plays_a_whole_match(tmp_path: Path) -> None:
-    match = Match(a=parse_setting(program(tmp_path)), b=parse_setting("two-ply"), ms=30)
-    pairs = list(match.play(2))
+    contest = Match(a=parse_setting(program(tmp_path)), b=parse_setting("two-ply"), ms=30)
+    pairs = list(contest.play(2))
     assert not any(played.forfeited for it in pairs for played in it.games)
     # Started once, and asked for each of its plies.
     asked = notes(tmp_path)
@@ -340,8 +388,8 @@ def test_a_program_that_fails_loses_and_is_started_anew(
 
 
 def test_a_forfeit_ends_the_game_not_the_match(tmp_path: Path) -> None:
-    match = Match(a=parse_setting(program(tmp_path, "illegal")), b=parse_setting("two-ply"), ms=5)
-    (it,) = match.play(1)
+    contest = Match(a=parse_setting(program(tmp_path, "illegal")), b=parse_setting("two-ply"), ms=5)
+    (it,) = contest.play(1)
     for played, colour in it.of():
         assert played.winner is colour.other
         assert played.forfeited
@@ -377,6 +425,14 @@ def alive(pid: int) -> bool:
         ("", "'' is no player"),
         ("white", "'white' is no player: random"),
         ("random:nodes=3", "is no player"),
+        ("engines", "is no player"),
+        ("engine:nodes", "'nodes' is none of nodes=N, seconds=S"),
+        ("engine:nodes=0", "'nodes=0' is none of"),
+        ("engine:nodes=²", "is none of"),
+        ("engine:nodes=5,", "'' is none of"),
+        ("engine:seconds=-1", "is none of"),
+        ("engine:cpu=2", "is none of"),
+        ("engine:depth=2", "is none of"),
         ("cmd", "is no player"),
         ("command:sh", "is no player"),
         ("cmd:", "needs a program"),
@@ -446,8 +502,8 @@ def test_a_match_that_is_stopped_shows_what_was_played(
 ) -> None:
     whole = Match.play
 
-    def stopped(match: Match, pairs: int, jobs: int) -> Iterator[Pair]:
-        yield from whole(match, after, jobs)
+    def stopped(contest: Match, pairs: int, jobs: int) -> Iterator[Pair]:
+        yield from whole(contest, after, jobs)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Match, "play", stopped)

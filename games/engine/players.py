@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 import os
+import re
 import selectors
 import shlex
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from types import MappingProxyType
+from typing import Any, Protocol
 
 from games.engine import levels
 from games.onitama.position import Action, BadText, Position, parse_move, quoted
 
+try:
+    from games.engine.search import Engine
+except ImportError as _refusal:
+    # Levels and programs play without it.
+    NO_ENGINE = f"the engine needs Numba, which cannot be loaded: {_refusal}"
+else:
+    NO_ENGINE = ""
+
 # How long beyond its time a program may take: it has to start, too.
 GRACE = 10.0
+_NEVER = "(?!)"
+# What an engine may be told: how it is written, and read.
+_OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = MappingProxyType(
+    {
+        "nodes": ("[1-9][0-9]{0,11}", int),
+        "seconds": (r"[0-9]{1,5}(\.[0-9]{1,6})?", float),
+        "cpu": ("[01]", "1".__eq__),
+    }
+)
 # No answer is nearly as long.
 _LONGEST_LINE = 200
 
@@ -52,6 +71,21 @@ class LevelSetting:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineSetting:
+    """Thinks for the time of the match unless it is given nodes or seconds of its own.
+
+    With `cpu` a second is one of the processor's, which a busy machine takes longer to give.
+    """
+
+    nodes: int | None = None
+    seconds: float | None = None
+    cpu: bool = False
+
+    def player(self) -> Player:
+        return _Engine(self)
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramSetting:
     arguments: tuple[str, ...]
 
@@ -60,14 +94,32 @@ class ProgramSetting:
 
 
 def parse_setting(text: str) -> Setting:
-    """A level's name or `cmd:PROGRAM`; ValueError says what is wrong with any other."""
+    """A level's name, `engine`, `engine:nodes=5000` (or seconds=, cpu=, with commas between), or
+    `cmd:PROGRAM`; ValueError says what is wrong with any other."""
+    kind, _, rest = text.partition(":")
     if not text.isprintable():
         raise ValueError(f"{quoted(text)} is no line of text")
     if text in levels.LEVELS:
         return LevelSetting(text)
+    if kind == "engine":
+        return _engine(rest)
     if text.startswith("cmd:"):
-        return _program(text.removeprefix("cmd:"))
-    raise ValueError(f"{quoted(text)} is no player: {', '.join(levels.LEVELS)}, cmd:PROGRAM")
+        return _program(rest)
+    known = ", ".join([*levels.LEVELS, "engine", "cmd:PROGRAM"])
+    raise ValueError(f"{quoted(text)} is no player: {known}")
+
+
+def _engine(options: str) -> EngineSetting:
+    if NO_ENGINE:
+        raise ValueError(NO_ENGINE)
+    given = dict[str, Any]()
+    for option in options.split(",") if options else ():
+        name, _, value = option.partition("=")
+        form, read = _OPTIONS.get(name, (_NEVER, str))
+        if not re.fullmatch(form, value):
+            raise ValueError(f"{quoted(option)} is none of nodes=N, seconds=S, cpu=0 and cpu=1")
+        given[name] = read(value)
+    return EngineSetting(**given)
 
 
 def _program(command: str) -> ProgramSetting:
@@ -90,7 +142,40 @@ class _Level:
         pass
 
     def move(self, position: Position, history: Sequence[Position], ms: int, seed: int) -> Action:
-        return levels.choose(position, self.level, seed=seed, history=history)
+        # A level that goes by nodes does not care for the time.
+        seconds = ms / 1000
+        return levels.choose(position, self.level, seed=seed, seconds=seconds, history=history)
+
+    def close(self) -> None:
+        pass
+
+
+def warm_engine(table_bits: int = 20) -> Engine:
+    """Loading what was compiled is no part of the first answer."""
+    engine = Engine(table_bits)
+    engine.analyse(Position.start(("tiger", "crab", "monkey", "crane", "ox")), nodes=100)
+    return engine
+
+
+class _Engine:
+    def __init__(self, setting: EngineSetting) -> None:
+        self._setting = setting
+        self._engine = warm_engine()
+
+    def begin(self) -> None:
+        pass
+
+    def move(self, position: Position, history: Sequence[Position], ms: int, seed: int) -> Action:
+        seconds, nodes = self._setting.seconds, self._setting.nodes
+        found = self._engine.analyse(
+            position,
+            seconds=ms / 1000 if seconds is None and nodes is None else seconds,
+            nodes=nodes,
+            history=history,
+            clock=time.thread_time if self._setting.cpu else time.perf_counter,
+        )
+        assert found.action is not None  # noqa: S101 - the game is not over
+        return found.action
 
     def close(self) -> None:
         pass
