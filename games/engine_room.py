@@ -1,4 +1,8 @@
-"""Where the computer makes its moves: the only place that calls the engine."""
+"""Where the computer makes its moves: the only place that calls the engine.
+
+What is compiled is loaded by name and once it is there: it takes memory that only the engine's own
+workers need, and a minute to compile, during which the computer still moves.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,16 @@ import logging
 import time
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
 
 from games import engine_moves, play
-from games.engine import levels
+from games.engine import compile as compilation
+from games.engine import plain
 from games.engine_moves import Claim
 from games.onitama.position import Action, Position
 
@@ -19,6 +27,33 @@ logger = logging.getLogger(__name__)
 
 # One task makes moves for this part of its time limit, and then hands on.
 _PART = 5
+# Who plays for a level as long as nothing is compiled: the others as the strongest old one.
+_STAND_INS = dict.fromkeys(("white-belt", "yellow-belt", "orange-belt"), "two-ply")
+_STRONGEST = "four-ply"
+
+
+def prepare() -> None:
+    """Load the engine if it is compiled, so that no move has to wait for that."""
+    if compilation.ready():
+        _load()
+
+
+@cache
+def _load() -> Any:
+    """The module of the levels, ready to move; None, once and for all, if it cannot be loaded."""
+    try:
+        levels = import_module("games.engine.levels")
+        if hasattr(levels, "prepare"):
+            levels.prepare()
+    except Exception:
+        logger.exception("The engine cannot be loaded: the computer plays simply.")
+        return None
+    return levels
+
+
+@cache
+def _say_that_nothing_is_compiled() -> None:
+    logger.warning("The engine is not compiled: until it is, the computer plays simply.")
 
 
 def work() -> bool:
@@ -59,5 +94,18 @@ def _make(claim: Claim) -> None:
 
 
 def choose(history: Sequence[Position], level: str, *, seed: int, seconds: float | None) -> Action:
-    """The level's action in the last of the positions; by the clock for a level that is so."""
-    return levels.choose(history[-1], level, seed=seed, seconds=seconds, history=history[:-1])
+    """The level's action in the last of the positions; `seconds` as in a claim."""
+    *before, position = history
+    if level in plain.LEVELS:
+        return plain.choose(position, level, seed=seed, history=before)
+    # To look costs a few milliseconds, until there is nothing to look for any more.
+    if _load.cache_info().currsize or compilation.ready():
+        levels = _load()
+    else:
+        levels = None
+        _say_that_nothing_is_compiled()
+    if levels is None:
+        stand_in = _STAND_INS.get(level, _STRONGEST)
+        return plain.choose(position, stand_in, seed=seed, history=before)
+    action: Action = levels.choose(position, level, seed=seed, seconds=seconds, history=before)
+    return action

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from celery import shared_task
+from typing import Any
+
+from celery import current_app, shared_task
+from celery.signals import worker_process_init
 from django.conf import settings
 from django.utils import timezone
 
 from games import deliveries, engine_room, sweep, waking
+
+
+@worker_process_init.connect
+def get_ready(**_: Any) -> None:
+    """Before the first task: only the engine's workers load the engine."""
+    if "engine" in current_app.amqp.queues.consume_from:
+        engine_room.prepare()
 
 
 @shared_task(name=waking.ENGINE_MOVE, time_limit=settings.ENGINE_TIME_LIMIT)

@@ -26,9 +26,9 @@ def words(name: str) -> list[str]:
     return [word.strip() for word in text(name).split(",") if word.strip()]
 
 
-def flag(name: str) -> bool:
+def flag(name: str, default: str = "0") -> bool:
     """`1` or `0`; raises ImproperlyConfigured on anything else."""
-    value = text(name, "0")
+    value = text(name, default)
     if value not in {"0", "1"}:
         raise ImproperlyConfigured(f"{name} must be 0 or 1, not {value!r}.")
     return value == "1"

@@ -24,7 +24,9 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connections
 
+from games.engine import compile as compilation
 from onitama_site import broker, environment
+from onitama_site.compiler import Compiler
 from onitama_site.processes import Child
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -226,6 +228,7 @@ class Site:
     beat: list[Child] = field(default_factory=list)
     workers: list[Child] = field(default_factory=list)
     broker: list[Child] = field(default_factory=list)
+    compiler: Compiler | None = None
 
     def start(self, listener: socket.socket) -> None:
         if not environment.text("REDIS_URL"):
@@ -261,9 +264,17 @@ class Site:
     def fallen(self) -> Child | None:
         return next((child for child in self.children() if child.ended), None)
 
+    def compile_engine(self) -> None:
+        """Where it is not compiled yet, unless it is not wanted."""
+        if settings.ENGINE_COMPILE and not compilation.ready():
+            self.compiler = Compiler(self.data / "compile.log", say)
+            self.compiler.start()
+
     def watch(self) -> int:
         """Wait for a wish to stop, then 0, or the end of a child, then 1."""
         while not self.wishes.stop:
+            if self.compiler:
+                self.compiler.look()
             if fallen := self.fallen():
                 say(f"The {fallen.name} has ended (exit code {fallen.kill()}). Stopping the rest.")
                 return 1
@@ -272,6 +283,8 @@ class Site:
         return 0
 
     def stop(self) -> None:
+        if self.compiler:
+            self.compiler.stop()
         for kind, children in (
             ("web", self.web),
             ("beat", self.beat),
@@ -329,6 +342,7 @@ def run(wishes: Wishes) -> int:
         site.start(listener)
         if not wishes.stop and not site.fallen():
             announce(port, data)
+            site.compile_engine()
         return site.watch()
     finally:
         listener.close()

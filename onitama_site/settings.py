@@ -269,6 +269,10 @@ ENGINE_LEASE = min(ENGINE_TIME_LIMIT + 5, 30)
 # Processes of the engine's worker: the games that wait share their time.
 ENGINE_WORKERS = int(env.number("ENGINE_WORKERS", min(2, os.cpu_count() or 1), least=1, most=64))
 SWEEP_SECONDS = env.number("SWEEP_SECONDS", 15, least=1, most=15)
+# What Numba has compiled is kept with all other state; to be known before it is loaded.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(DATA_DIR / "numba"))
+# Whether `make play` compiles the engine; without it the computer plays simply.
+ENGINE_COMPILE = env.flag("ENGINE_COMPILE", "1")
 CELERY_BROKER_URL = env.broker("REDIS_URL", "redis://127.0.0.1:6379/0")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
@@ -277,6 +281,8 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
+# The engine's processes load what is compiled before they say that they are up.
+CELERY_WORKER_PROC_ALIVE_TIMEOUT = 60
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # For ever: after its hundred tries a worker would end, and stay ended.

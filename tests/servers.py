@@ -58,9 +58,10 @@ def free_port() -> int:
 
 
 def clean_environment(data: Path, **variables: str) -> dict[str, str]:
-    """Nothing of the user's own settings; the state in `data`."""
+    """Nothing of the user's own settings; the state in `data`. Nothing is compiled there."""
     kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return {**kept, "PYTHONPATH": str(ROOT), "ONITAMA_DATA": str(data), **variables}
+    ours = {"PYTHONPATH": str(ROOT), "ONITAMA_DATA": str(data), "ENGINE_COMPILE": "0"}
+    return {**kept, **ours, **variables}
 
 
 # --- somebody at a browser --------------------------------------------------------------------

@@ -1,0 +1,149 @@
+"""The room where the computer moves: with the engine once it is compiled, and always without it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from games import engine_room
+from games.engine import compile as compilation
+from games.models import Level
+from games.onitama.cards import BLUE
+from games.onitama.position import Action, Position
+from tests import world
+
+START = Position.start(world.DEAL, BLUE)
+
+
+@pytest.fixture(autouse=True)
+def _as_in_a_new_process() -> Iterator[None]:
+    for once in (engine_room._load, engine_room._say_that_nothing_is_compiled):
+        once.cache_clear()
+    yield
+    engine_room._load.cache_clear()
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Stands for the levels with the compiled engine; says what it was asked."""
+    asked: list[dict[str, Any]] = []
+
+    def choose(position: Position, level: str, **more: Any) -> Action:
+        asked.append({"level": level, **more})
+        return position.legal_moves()[0]
+
+    stand_in = SimpleNamespace(asked=asked, choose=choose)
+    monkeypatch.setitem(sys.modules, "games.engine.levels", stand_in)
+    return stand_in
+
+
+def choose(level: str, history: list[Position] | None = None) -> Action:
+    return engine_room.choose(history or [START], level, seed=7, seconds=1.5)
+
+
+def ready(monkeypatch: pytest.MonkeyPatch, yes: bool) -> None:
+    monkeypatch.setattr(compilation, "ready", lambda: yes)
+
+
+@pytest.mark.parametrize("level", [*Level.values, *world.OLD_LEVELS])
+def test_every_level_moves_where_nothing_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace, level: str
+) -> None:
+    ready(monkeypatch, False)
+    assert choose(level) in START.legal_moves()
+    assert not engine.asked
+
+
+def test_a_belt_asks_the_engine_once_it_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace
+) -> None:
+    ready(monkeypatch, False)
+    choose("black-belt")
+    ready(monkeypatch, True)
+    after = START.after(START.legal_moves()[0])
+    choose("black-belt", [START, after])
+    [asked] = engine.asked
+    assert asked == {"level": "black-belt", "seed": 7, "seconds": 1.5, "history": [START]}
+
+
+def test_an_old_level_needs_no_engine(
+    monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace
+) -> None:
+    ready(monkeypatch, True)
+    for level in world.OLD_LEVELS:
+        choose(level)
+    assert not engine.asked
+
+
+def test_an_engine_that_cannot_be_loaded_is_tried_once_and_does_without(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ready(monkeypatch, True)
+    # Importing it raises ImportError.
+    monkeypatch.setitem(sys.modules, "games.engine.levels", None)
+    for level in Level.values:
+        assert choose(level) in START.legal_moves()
+    said = [record.message for record in caplog.records if record.levelno >= logging.ERROR]
+    assert said == ["The engine cannot be loaded: the computer plays simply."]
+
+
+def test_a_worker_loads_the_engine_before_its_first_task(
+    monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace
+) -> None:
+    ready(monkeypatch, True)
+    prepared: list[bool] = []
+    engine.prepare = lambda: prepared.append(True)
+    engine_room.prepare()
+    engine_room.prepare()
+    choose("white-belt")
+    assert prepared == [True]
+
+
+def test_it_says_once_that_nothing_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace, caplog: pytest.LogCaptureFixture
+) -> None:
+    ready(monkeypatch, False)
+    engine_room.prepare()
+    assert not caplog.records
+    for _ in range(3):
+        choose("white-belt")
+    assert caplog.text.count("The engine is not compiled") == 1
+
+
+# --- compiling ------------------------------------------------------------------------------
+
+
+def test_the_command_says_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
+    done = [("first", 1.0), ("second", 20.04)]
+    monkeypatch.setattr(compilation, "compile_all", lambda: iter(done))
+    monkeypatch.setattr(compilation, "MODULES", ("first", "second"))
+    call_command("compile_engine")
+    assert capsys.readouterr().out == "1/2 first 1.0 s\n2/2 second 20.0 s\n"
+    assert (tmp_path / "numba").stat().st_mode & 0o777 == 0o700
+    ready(monkeypatch, True)
+    call_command("compile_engine")
+    assert capsys.readouterr().out == "The engine is compiled already.\n"
+
+
+@pytest.mark.parametrize("error", [ImportError("No module named 'numba'"), OSError("disk full")])
+def test_the_command_says_what_is_wrong_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception
+) -> None:
+    def fail() -> Iterator[tuple[str, float]]:
+        raise error
+        yield
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
+    monkeypatch.setattr(compilation, "compile_all", fail)
+    with pytest.raises(CommandError, match=str(error)):
+        call_command("compile_engine")
