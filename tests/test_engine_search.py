@@ -27,6 +27,8 @@ from games.engine.bitboard import (
 )
 from games.engine.evaluation import Tables, Weights, tables
 from games.engine.search import WIN, WON, Engine, Proof, Unseen
+from games.engine.table_building import build
+from games.engine.tables import Table
 from games.onitama.cards import DECKS, Colour, deal
 from games.onitama.position import Position
 
@@ -350,3 +352,87 @@ def test_every_card_is_weighed() -> None:
     weights = Weights.load()
     assert weights.by_card.shape[2] == len(DECKS["all34"])
     assert (abs(weights.by_card).max(axis=(0, 1, 3, 4)) > 1).all()
+
+
+# --- with a table -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    return build(deal_of(START).names, 4).table()
+
+
+def few_men(rng: random.Random, men: int) -> Position:
+    """A position of START's cards with so many men, after plenty of captures."""
+    while True:
+        position = Position.start(tuple(rng.sample(START.cards, 5)))  # type: ignore[arg-type]
+        for _ in range(80):
+            legal = position.legal_moves()
+            winning = position.winning(legal)
+            quiet = [action for action in legal if action not in winning]
+            if not quiet or position.board.count("0") == 25 - men:
+                break
+            position = position.after(rng.choice(position.capturing(quiet) or quiet))
+        legal = position.legal_moves()
+        if legal and not position.winning(legal) and position.board.count("0") == 25 - men:
+            return position
+
+
+def test_its_proofs_agree_with_the_table(engine: Engine, table: Table) -> None:
+    rng = random.Random(6)
+    proved = 0
+    for _ in range(60):
+        position = few_men(rng, rng.choice((3, 4)))
+        plies = table.value(position)
+        if plies < 0:
+            continue
+        alone = engine.analyse(position, nodes=20_000)
+        helped = engine.analyse(position, nodes=20_000, table=table)
+        winner = position.turn if plies % 2 else position.turn.other
+        if plies == 0:
+            assert alone.proven is None
+            assert helped.proven == Proof(None, None)
+            continue
+        assert helped.proven == Proof(winner, plies)
+        if alone.proven is not None:
+            proved += 1
+            assert alone.proven.winner is winner
+            assert alone.proven.plies in (None, plies)
+    assert proved > 30
+
+
+def test_it_wins_by_the_table_as_quickly_as_it_says(engine: Engine, table: Table) -> None:
+    rng = random.Random(7)
+    for _ in range(10):
+        position = few_men(rng, 4)
+        found = engine.analyse(position, nodes=1_000, table=table)
+        if found.proven is None or found.proven.plies is None:
+            continue
+        assert len(found.line) == found.proven.plies
+        for action in found.line:
+            assert position.outcome() is None
+            position = position.play(action)
+        outcome = position.outcome()
+        assert outcome is not None
+        assert outcome.winner is found.proven.winner
+
+
+def test_more_men_are_proved_with_a_table(engine: Engine, table: Table) -> None:
+    rng = random.Random(8)
+    alone, helped = 0, 0
+    for _ in range(40):
+        position = few_men(rng, 6)
+        one = engine.analyse(position, nodes=3_000)
+        other = engine.analyse(position, nodes=3_000, table=table)
+        alone, helped = alone + bool(one.proven), helped + bool(other.proven)
+        if one.proven and other.proven:
+            assert one.proven.winner is other.proven.winner
+    assert helped >= alone > 0
+
+
+def test_a_table_says_nothing_where_the_game_has_come_round(engine: Engine, table: Table) -> None:
+    """It does not know what a third time would make of its way to win."""
+    rng = random.Random(9)
+    position, before = few_men(rng, 3), few_men(rng, 3)
+    assert engine.analyse(position, nodes=2_000, table=table, history=[before]).nodes == 0
+    assert engine.analyse(position, nodes=2_000, table=table, history=[before] * 2).nodes > 0

@@ -18,6 +18,7 @@ from games.engine.bitboard import (
     lowest,
     turned,
 )
+from games.engine.tables import probe
 
 # A win in n plies is worth WIN - n; nothing else is worth more than WON in either direction.
 WIN = 20_000
@@ -29,7 +30,8 @@ MAX_MOVES = 44
 (
     OWN, OTHER, MASTER, PREY, ARRANGEMENT, KEY, DEPTH, ALPHA, BETA, FLOOR, BEST, BEST_MOVE,
     MOVES, NEXT_MOVE, MOVE, MODE, QUIET_PLIES, THREATENED, STATIC, NULLED,
-) = range(20)  # fmt: skip
+    ONLY_CAPTURES, ALL_FOUND,
+) = range(22)  # fmt: skip
 FIELDS = 24
 # What is under way for the move that a node is trying.
 FULL, NARROW, REDUCED, NULL = range(4)
@@ -43,7 +45,6 @@ CONTROLS = 8
     LMR_DEPTH, LMR_FROM, LMR_MORE, RFP_DEPTH, RFP_MARGIN, NULL_DEPTH, FUT_DEPTH, FUT_MARGIN,
     EXTEND, EVADE, LMR_LATE, QDELTA,
 ) = range(12)  # fmt: skip
-
 LOWER, UPPER, EXACT = 1, 2, 3
 
 _INDEX = {tuple(hands): number for number, hands in enumerate(HANDS.tolist())}
@@ -196,6 +197,8 @@ def perft(stack: Array, moves: Array, depth: int, reach: Array) -> int:
 
 NO_MOVE = 0x1FFF
 MOST_HISTORY = 1 << 30
+# In the order of trying: more than any history.
+CAPTURE, KILLER = 1 << 36, 1 << 34
 
 
 @njit("int64(int64[:, ::1], int64)", cache=True)
@@ -233,7 +236,7 @@ def evaluate(
 @njit(
     "int64(int64[:, ::1], int64[:, ::1], int64[::1], int64[:, ::1], int64[:, ::1], "
     "int64[:, ::1], int64[:, :, ::1], int64[:, :, ::1], int16[:, :, :, ::1], int16[:, ::1], "
-    "int64[::1], int64[::1])",
+    "int64[::1], uint32[::1], int64[::1], int64, int64[::1])",
     cache=True,
     nogil=True,
     boundscheck=False,
@@ -250,6 +253,9 @@ def run(
     squares: Array,
     balance: Array,
     knobs: Array,
+    words: Array,
+    long: Array,
+    most: int,
     control: Array,
 ) -> int:
     """Go on until the root is done (1) or `LIMIT` nodes were entered (0)."""
@@ -314,20 +320,30 @@ def run(
                 if beta <= ply + 2 - WIN:
                     value = ply + 2 - WIN
                     continue
+                if most >= 0:
+                    plies = probe(words, long, most, own, other, master, prey, arrangement)
+                    if plies == 0:
+                        value = 0
+                        continue
+                    if plies > 0:
+                        value = WIN - ply - plies
+                        if plies & 1 == 0:
+                            value = -value
+                        continue
             threats = (reach[1 - side, other0, master] | reach[1 - side, other1, master]) & other
             table_move = np.int64(-1)
             if depth > 0:
                 index = slot(position_key) & mask
-                found = np.int64(0)
+                entry = np.int64(0)
                 if table[index, 0] == position_key:
-                    found = table[index, 1]
+                    entry = table[index, 1]
                 elif table[index + 1, 0] == position_key:
-                    found = table[index + 1, 1]
-                if found != 0:
-                    table_move = found & 0x1FFF
-                    bound = found >> 13 & 3
-                    stored_depth = found >> 15 & 0xFF
-                    stored = (found >> 23) - 32768
+                    entry = table[index + 1, 1]
+                if entry != 0:
+                    table_move = entry & NO_MOVE
+                    bound = entry >> 13 & 3
+                    stored_depth = entry >> 15 & 0xFF
+                    stored = (entry >> 23) - 32768
                     proven = False
                     if stored > WON:
                         stored -= ply
@@ -375,33 +391,15 @@ def run(
             node[FLOOR] = alpha
             node[BEST] = best
             node[BEST_MOVE] = table_move
-            line = moves[ply]
-            made = generate(
-                line, side, own, other, master, prey, arrangement, reach,
-                other if quiet_only else ~own & ALL, True,
-            )  # fmt: skip
-            if made < 0:
-                line[0] = card0 << 10 | PASS
-                line[1] = card1 << 10 | PASS
-                made = 2
-            elif made == 0 and not quiet_only:
-                value = ply + 2 - WIN
-                continue
-            for i in range(made):
-                code = line[i]
-                if code == table_move:
-                    order = np.int64(1) << 40
-                elif code & PASS != PASS and other >> (code >> 5 & 31) & 1 != 0:
-                    order = (np.int64(1) << 36) + (0 if code & 31 == master else 1)
-                elif code == killers[ply, 0]:
-                    order = (np.int64(1) << 34) + 1
-                elif code == killers[ply, 1]:
-                    order = np.int64(1) << 34
-                else:
-                    order = history[side, code]
-                line[i] = order << 13 | code
-            node[MOVES] = made
+            node[ONLY_CAPTURES] = quiet_only
             node[NEXT_MOVE] = 0
+            # The table's move is often enough, and spares finding the others.
+            if table_move >= 0 and table_move != NO_MOVE:
+                moves[ply, 0] = table_move
+                node[MOVES] = 1
+            else:
+                node[MOVES] = 0
+            node[ALL_FOUND] = 0
             # A move of no consequence for the opponent: if even that is enough, so is a real one.
             if (
                 depth >= knobs[NULL_DEPTH]
@@ -471,6 +469,7 @@ def run(
                     node[ALPHA] = got
                     if got >= beta:
                         node[NEXT_MOVE] = node[MOVES]
+                        node[ALL_FOUND] = 1
                         depth = node[DEPTH]
                         code = node[MOVE]
                         quiet = code & PASS == PASS or node[OTHER] >> (code >> 5 & 31) & 1 == 0
@@ -487,6 +486,39 @@ def run(
             at = node[NEXT_MOVE]
             made = node[MOVES]
             line = moves[ply]
+            if at == made and node[ALL_FOUND] == 0:
+                node[ALL_FOUND] = 1
+                rest = line[made:]
+                other = node[OTHER]
+                found = generate(
+                    rest, side, node[OWN], other, node[MASTER], node[PREY], node[ARRANGEMENT],
+                    reach, other if node[ONLY_CAPTURES] else ~node[OWN] & ALL, True,
+                )  # fmt: skip
+                if found < 0:
+                    rest[0] = HANDS[node[ARRANGEMENT], 0] << 10 | PASS
+                    rest[1] = HANDS[node[ARRANGEMENT], 1] << 10 | PASS
+                    found = 2
+                elif found == 0 and made == 0 and node[ONLY_CAPTURES] == 0:
+                    value = ply + 2 - WIN
+                    state = LEAVE
+                    continue
+                kept = 0
+                for i in range(found):
+                    code = rest[i]
+                    if made == 1 and code == line[0]:
+                        continue
+                    if code & PASS != PASS and other >> (code >> 5 & 31) & 1 != 0:
+                        order = np.int64(CAPTURE + (code & 31 != node[MASTER]))
+                    elif code == killers[ply, 0]:
+                        order = np.int64(KILLER + 1)
+                    elif code == killers[ply, 1]:
+                        order = np.int64(KILLER)
+                    else:
+                        order = history[side, code]
+                    rest[kept] = order << 13 | code
+                    kept += 1
+                made += kept
+                node[MOVES] = made
             if at < made:
                 # The best of those left, put in front.
                 top = at
@@ -497,7 +529,7 @@ def run(
                 line[top] = line[at]
                 line[at] = chosen
                 node[NEXT_MOVE] = at + 1
-                code = chosen & 0x1FFF
+                code = chosen & NO_MOVE
                 node[MOVE] = code
                 alpha = node[ALPHA]
                 beta = node[BETA]
@@ -521,7 +553,12 @@ def run(
                 make(node, child, code)
                 child[NULLED] = 0
                 below = depth - 1
-                if depth > 0 and made == 1 and knobs[EXTEND] != 0 and ply < 60:
+                if (
+                    depth > 0
+                    and node[THREATENED] != 0
+                    and ply < 2 * stack[base, DEPTH]
+                    and knobs[EXTEND] != 0
+                ):
                     below = depth
                 child[BETA] = -alpha
                 if at == 0 or depth <= 0:

@@ -21,6 +21,7 @@ from games.engine.bitboard import (
     move_tables,
 )
 from games.engine.evaluation import Tables, tuned_tables
+from games.engine.tables import EMPTY, Table
 from games.onitama.cards import Colour, Step
 from games.onitama.position import Action, Position
 
@@ -36,8 +37,8 @@ KNOBS = {
     kernel.RFP_DEPTH: 0,
     kernel.RFP_MARGIN: 100,
     kernel.NULL_DEPTH: 3,
-    kernel.FUT_DEPTH: 0,
-    kernel.FUT_MARGIN: 100,
+    kernel.FUT_DEPTH: 2,
+    kernel.FUT_MARGIN: 60,
     kernel.EXTEND: 1,
     kernel.EVADE: 1,
     kernel.QDELTA: 0,
@@ -113,6 +114,7 @@ class Engine:
         self._killers = np.zeros((kernel.MAX_PLY + 4, 2), np.int64)
         self._control = np.zeros(kernel.CONTROLS, np.int64)
         self._reach = self._back = np.zeros((2, 5, SQUARES), np.int64)
+        self._endgames = EMPTY
 
     def analyse(
         self,
@@ -122,9 +124,12 @@ class Engine:
         nodes: int | None = None,
         depth: int = MOST_DEPTH,
         history: Sequence[Position] = (),
+        table: Table = EMPTY,
         clock: Callable[[], float] = time.perf_counter,
     ) -> Analysis:
         """The best move that the budget finds; with none, a search to `depth`.
+
+        With a `table` of the deal's endgames, what it knows is taken from it.
 
         `history` is the game so far, with or without the position itself. What is left of the
         budget when the position is proven goes into how long the win takes at least.
@@ -137,7 +142,10 @@ class Engine:
         if winning:
             proof = Proof(position.turn, 1)
             return Analysis(winning[0], (winning[0],), WIN - 1, 1, 1, budget.spent(), proof)
-        self._begin(position, history, nodes)
+        self._begin(position, history, nodes, table)
+        plies = _tabled(self._endgames, position)
+        if plies > 0:
+            return _read_off(self._endgames, position, plies, budget.spent())
         line: tuple[Action, ...] = (legal[0],)
         score, reached = 2 - WIN, 0
         for deeper in range(1, depth + 1):
@@ -149,7 +157,7 @@ class Engine:
             score, reached = int(self._control[kernel.VALUE]), deeper
             if abs(score) > WON:
                 break
-        proven = None
+        proven = Proof(None, None) if plies == 0 else None
         if abs(score) > WON:
             line, score, exact = self._shortest(position, line, score, budget)
             winner = position.turn if score > 0 else position.turn.other
@@ -247,7 +255,13 @@ class Engine:
             ranked = sorted(scores, key=lambda pair: (-pair[1], str(pair[0])))
         return ranked
 
-    def _begin(self, position: Position, history: Sequence[Position], nodes: int | None) -> None:
+    def _begin(
+        self,
+        position: Position,
+        history: Sequence[Position],
+        nodes: int | None,
+        table: Table = EMPTY,
+    ) -> None:
         bits = self._whole_table.shape[0].bit_length() - 1
         if nodes is not None:
             bits = max(10, min(bits, nodes.bit_length() + 1))
@@ -261,6 +275,10 @@ class Engine:
         self._past[: len(before) + 1] = [*before, _key(position)]
         self._control[kernel.PAST] = len(before)
         self._root = encode(position)
+        # A table knows nothing of the game before: with a position that must not come again, what
+        # it says of one that might lead there does not hold.
+        twice = len(set(before)) < len(before)
+        self._endgames = EMPTY if twice and _tabled(table, position) >= 0 else table
 
     def _start(self, words: Words, ply: int, depth: int, quiet: int) -> None:
         node, control = self._stack[ply], self._control
@@ -286,7 +304,8 @@ class Engine:
             control[kernel.LIMIT] = budget.next_look(int(control[kernel.NODES]))
             if kernel.run(
                 self._stack, self._moves, self._past, self._table, self._history, self._killers,
-                self._reach, self._back, *self._tables, self._knobs, control,
+                self._reach, self._back, *self._tables, self._knobs,
+                self._endgames.words, self._endgames.long, self._endgames.most, control,
             ):  # fmt: skip
                 return True
             if budget.is_used_up(int(control[kernel.NODES])):
@@ -312,6 +331,38 @@ class _Budget:
         if self._nodes is not None and nodes >= self._nodes:
             return True
         return self._seconds is not None and self.spent() >= self._seconds
+
+
+def _tabled(table: Table, position: Position) -> int:
+    """The distance to the end that the table knows, 0 for a draw, -1 where it knows nothing."""
+    return -1 if table is EMPTY else table.value(position)
+
+
+def _read_off(table: Table, position: Position, plies: int, seconds: float) -> Analysis:
+    line: list[Action] = []
+    winner = position.turn if plies % 2 else position.turn.other
+    score = WIN - plies if plies % 2 else plies - WIN
+    for left in range(plies, 0, -1):
+        legal = position.legal_moves()
+        winning = position.winning(legal)
+        action = winning[0] if winning else _slowest(table, position, legal, left - 1)
+        line.append(action)
+        position = position.after(action)
+    return Analysis(line[0], tuple(line), score, plies, 0, seconds, Proof(winner, plies))
+
+
+def _slowest(table: Table, position: Position, legal: list[Action], left: int) -> Action:
+    """The action after which the game goes on for just so many plies."""
+    for action in legal:
+        after = position.after(action)
+        if _plies_left(table, after) == left:
+            return action
+    raise ValueError(f"the table of {','.join(table.names)} contradicts itself at {position}")
+
+
+def _plies_left(table: Table, position: Position) -> int:
+    winning = position.winning(position.legal_moves())
+    return 1 if winning else table.value(position)
 
 
 def _seen(position: Position, unseen: Unseen) -> tuple[Array, Array]:
