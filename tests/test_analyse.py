@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from games.engine.search import WIN, Analysis, Proof
 from games.management.commands import analyse
 from games.onitama.cards import BLUE, RED
 from games.onitama.position import Position, parse_move
-from tests.servers import ROOT
+from tests.servers import ROOT, clean_environment
 
 START = "1121100000000000000033433 tiger,crab,monkey,crane,dragon b"
 # Blue's master is two steps from the temple, and may go there now.
@@ -161,10 +162,11 @@ def test_it_ends_with_its_input(
     assert len(answers(capsys)) == bool(given)
 
 
-def test_it_answers_before_the_next_line_is_there() -> None:
+def test_it_answers_before_the_next_line_is_there(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "manage.py", "analyse", "--stdin"],
         cwd=ROOT,
+        env=clean_environment(tmp_path),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

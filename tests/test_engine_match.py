@@ -52,12 +52,18 @@ for asked, line in enumerate(sys.stdin, start=1):
         sys.exit(3)
     if asked == 3 and fault == "silent":
         time.sleep(60)
+    if asked == 3 and fault == "endless":
+        print("x" * 10**6, end="", flush=True)
+        time.sleep(60)
     if asked == 3:
         answer = {
-            "illegal": "goat:a1a2", "garbage": "resign\\xff!", "empty": "", "endless": "x" * 10**6,
+            "illegal": "goat:a1a2", "garbage": "resign\\xff!", "empty": "",
             "talkative": answer + "\\nthinking...",
         }.get(fault, answer)
     print(answer, flush=True)
+    if asked == 3 and fault == "twofold":
+        time.sleep(0.1)
+        print(answer, flush=True)
 """
 
 
@@ -365,6 +371,7 @@ def test_a_program_plays_a_whole_match(tmp_path: Path) -> None:
         ("dying", "ended"),
         ("silent", "was silent for 0.3 s"),
         ("talkative", "said 'thinking...[^']*' unasked"),
+        ("twofold", "said '[a-z]*:[^']*' unasked"),
     ],
 )
 def test_a_program_that_fails_loses_and_is_started_anew(
@@ -379,8 +386,10 @@ def test_a_program_that_fails_loses_and_is_started_anew(
     if fault == "silent":
         monkeypatch.setattr(players, "GRACE", 0.2)
     with pytest.raises(Forfeit, match=f"^{reason}"):
-        # The talkative one answered well before it went on talking.
-        ask(2)
+        ask(1)
+        # Two of them answered well and then went on talking.
+        time.sleep(0.4)
+        ask(1)
     monkeypatch.undo()
     assert ask(2) == answers == [choose(START, "random", seed=seed) for seed in (1, 2)]
     assert notes(tmp_path).count("started") == 2
