@@ -47,7 +47,7 @@ class Belt:
 BELTS = (
     Belt(
         Level.WHITE,
-        _("has just learned the moves, and misses a lot"),
+        _("has just learned the moves"),
         _(
             "Has just learned the moves. Takes a piece that is left hanging, but overlooks cards"
             " that reach far, and walks past a win in two about every other time."
@@ -56,7 +56,7 @@ BELTS = (
     ),
     Belt(
         Level.YELLOW,
-        _("forgets the card it hands over to you"),
+        _("forgets the card it hands you"),
         _(
             "Knows the cards, and rarely leaves its master where you can take it. Often forgets"
             " that the card it plays will come to you."
@@ -65,7 +65,7 @@ BELTS = (
     ),
     Belt(
         Level.ORANGE,
-        _("counts the pieces, misses the long way round"),
+        _("misses the long way round"),
         _(
             "Counts who takes what, and looks after its students. Still surprised by a move from"
             " the far side of the board, and by a master who sets out for the temple."
@@ -74,7 +74,7 @@ BELTS = (
     ),
     Belt(
         Level.GREEN,
-        _("looks at your answer before it moves"),
+        _("looks at your answer first"),
         _(
             "Looks at each of your answers before it moves. What you prepare two moves ahead"
             " often escapes it."
@@ -83,7 +83,7 @@ BELTS = (
     ),
     Belt(
         Level.BLUE,
-        _("plans two moves ahead, and seldom slips"),
+        _("plans ahead, seldom slips"),
         _(
             "Plans two moves ahead and seldom loses a piece for nothing. Trades gladly, and at"
             " times without asking what the cards will be worth afterwards."
@@ -92,7 +92,7 @@ BELTS = (
     ),
     Belt(
         Level.BROWN,
-        _("sharp in a fight, now and then too hasty"),
+        _("sharp in a fight, but hasty"),
         _(
             "Sharp in a fight, and quick to use a card that you have just lost. Only in long,"
             " quiet positions does it grow hasty."
@@ -101,7 +101,7 @@ BELTS = (
     ),
     Belt(
         Level.BLACK,
-        _("sees nearly everything, and waits for a slip"),
+        _("sees nearly everything"),
         _(
             "Sees nearly everything that happens within a few moves, and waits for your slip."
             " Its own are deep and rare."
@@ -110,9 +110,9 @@ BELTS = (
     ),
     Belt(
         Level.GRANDMASTER,
-        _("thinks for five seconds a move, and knows endings by heart"),
+        _("thinks longest, knows endings"),
         _(
-            "Thinks for about five seconds about each move, and knows endings by heart once few"
+            "Thinks for about five seconds over each move, and knows endings by heart once few"
             " pieces are left. If you beat it, keep the record."
         ),
         _("For whoever wants to know how good a move really was."),

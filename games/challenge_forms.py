@@ -6,18 +6,16 @@ from typing import Any
 
 from django import forms
 from django.utils.functional import lazy
-from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from games import wording
+from games import strengths, wording
 from games.belts import BELTS, belt
 from games.clock import PRESETS, TimeControl
 from games.models import Challenge, Deck, Level, Side
 
 _control = lazy(wording.control, str)
 
-_BELTS = [(each.name, format_lazy("{}: {}", each.level.label, each.line)) for each in BELTS]
 _COLOURS = [("", _("Either")), (Side.BLUE, _("Blue")), (Side.RED, _("Red"))]
 _WHO_SEES = [
     ("", _("Public: anybody may look on, and find it later")),
@@ -37,6 +35,19 @@ class Defaulted(forms.ChoiceField):
         return super().clean(value) or self.initial
 
 
+class BeltField(Defaulted):
+    """The eight belts, each drawn with what is said of it."""
+
+    drawn_by = "games/_belts.html"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(choices=[(each.name, each) for each in BELTS], **kwargs)
+
+    @property
+    def measured(self) -> bool:
+        return bool(strengths.elo())
+
+
 class StartForm(forms.Form):
     """What both ways to begin a game ask."""
 
@@ -50,13 +61,12 @@ class StartForm(forms.Form):
 
 
 class ComputerForm(StartForm):
-    level = Defaulted(
+    level = BeltField(
         label=_("Opponent"),
-        choices=_BELTS,
         initial=Level.WHITE,
         help_text=_(
-            "New to the game? Begin with the white belt, and go on to the next when you have won"
-            " twice running."
+            "New to the game? Begin with the white belt, and take the next one when you have won"
+            " twice running. Who mostly wins among friends begins with green."
         ),
     )
 

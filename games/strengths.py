@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 
 # From the weakest up; each was measured against the one below.
 LADDER = (
@@ -54,8 +55,10 @@ MATCHES: tuple[Match, ...] = ()
 
 def steps() -> dict[str, Match]:
     """By the stronger one's name, the match against the one below it on the ladder."""
-    below = dict(zip(LADDER[1:], LADDER, strict=False))
-    return {match.stronger: match for match in MATCHES if below.get(match.stronger) == match.weaker}
+    neighbours = set(pairwise(LADDER))
+    return {
+        match.stronger: match for match in MATCHES if (match.weaker, match.stronger) in neighbours
+    }
 
 
 def elo() -> dict[str, int]:
@@ -63,8 +66,8 @@ def elo() -> dict[str, int]:
     known = steps()
     if len(known) < len(LADDER) - 1:
         return {}
-    total, points = 0.0, {LADDER[0]: 0}
-    for level in LADDER[1:]:
-        total += known[level].step
-        points[level] = round(total)
+    points = {LADDER[0]: 0}
+    for lower, upper in pairwise(LADDER):
+        # Rounded first, so that what is shown adds up.
+        points[upper] = points[lower] + round(known[upper].step)
     return points

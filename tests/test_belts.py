@@ -93,7 +93,7 @@ def test_the_ladder_is_the_sum_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> 
     three_quarters = (150, 0, 50)
     extra = match("white-belt", "random", 190, 0, 10)
     monkeypatch.setattr(strengths, "MATCHES", (*ladder(*[three_quarters] * 7), extra))
-    assert strengths.elo() == {name: round(190.85 * n) for n, name in enumerate(LADDER)}
+    assert strengths.elo() == {name: 191 * n for n, name in enumerate(LADDER)}
     assert set(strengths.steps()) == set(LADDER[1:])
 
 

@@ -14,6 +14,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from accounts.models import User
+from games.models import Level
 from games.onitama.cards import CARDS
 from games.templatetags.board import card_name
 from onitama_site import errors
@@ -30,6 +31,11 @@ class TestLanding:
         assert 'name="level" value="white-belt"' in form[0]
         assert "csrfmiddlewaretoken" in form[0]
 
+    def test_it_names_every_belt(self, client: Client) -> None:
+        html = client.get("/").content.decode()
+        offered = re.findall(r'href="/games/new/\?level=([a-z-]+)">([^<]+)</a>', html)
+        assert offered == [(level.value, level.label) for level in Level]
+
     def test_it_offers_to_sign_up_and_log_in(self, client: Client) -> None:
         answer = client.get("/")
         assertContains(answer, f'href="{reverse("account_signup")}"')
@@ -43,7 +49,7 @@ class TestLanding:
         html = client.get("/").content.decode()
         picture = html[html.index('class="hero-board"') :]
         assert picture.startswith('class="hero-board" aria-hidden="true"')
-        assert "<a " not in picture[: picture.index("promises")]
+        assert "<a " not in picture[: picture.index('class="opponents"')]
 
     @pytest.mark.parametrize("path", ["/", "/rules/"])
     def test_it_rejects_post(self, client: Client, path: str) -> None:

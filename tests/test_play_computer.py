@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,8 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertRedirects
 
 from accounts.models import User
-from games import challenges
+from games import challenges, strengths
+from games.belts import BELTS
 from games.models import Game, Level
 from tests import world
 
@@ -39,10 +41,53 @@ def age_all_games() -> None:
 
 def test_the_page_offers_both_ways(as_alice: Client) -> None:
     response = as_alice.get("/games/new/")
-    assertContains(response, "White belt: has just learned the moves")
+    assertContains(response, "has just learned the moves")
     assertContains(response, "Send the challenge")
     assertContains(response, 'value="white-belt" id="computer_level_0" checked')
     assertContains(response, "primary", count=1)
+
+
+def test_the_page_draws_the_belts_with_a_line_on_each(as_alice: Client) -> None:
+    html = as_alice.get("/games/new/").content.decode()
+    for belt in BELTS:
+        found = re.search(
+            rf'<label for="[a-z0-9_]+"><input[^>]*value="{belt.name}".*?</label>', html, re.S
+        )
+        assert found is not None
+        assert f'class="belt belt-{belt.colour}"' in found[0]
+        assert f"<b>{belt}</b>" in found[0]
+        assert str(belt.line) in found[0]
+    assert "Begin with the white belt" in html
+    assert "strength" not in html
+
+
+def test_the_page_tells_strength_once_it_is_measured(
+    as_alice: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strengths, "MATCHES", world.measured())
+    response = as_alice.get("/games/new/")
+    assertContains(response, '<span class="visually-hidden">strength </span>0</span>')
+    assertContains(response, '<span class="visually-hidden">strength </span>1337</span>')
+    assertContains(response, "200 more win about three games in four")
+
+
+@pytest.mark.parametrize(
+    ("met", "chosen"), [("blue-belt", "blue-belt"), ("four-ply", "green-belt")]
+)
+def test_the_page_comes_with_the_level_of_the_last_game(
+    as_alice: Client, alice: User, bob: User, met: str, chosen: str
+) -> None:
+    now = timezone.now()
+    world.finished(alice, world.level("black-belt"), control=None, now=now - timedelta(hours=1))
+    world.finished(alice, world.level(met), control=None, now=now)
+    world.finished(alice, bob, now=now)
+    found = re.search(r'value="([a-z-]+)" id="computer_level_\d" checked', page_text(as_alice))
+    assert found is not None
+    assert found[1] == chosen
+
+
+def page_text(client: Client) -> str:
+    return client.get("/games/new/").content.decode()
 
 
 def test_the_page_can_come_with_a_level(as_alice: Client) -> None:

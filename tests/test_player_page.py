@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from accounts.models import User
+from games import strengths
 from games.models import Game
 from games.views import lists
 from tests import world
@@ -62,6 +64,36 @@ def test_it_says_what_a_level_is(client: Client) -> None:
     assertContains(response, "Looks at each of your answers before it moves.")
     assertContains(response, 'href="/games/new/?level=green-belt"')
     assertNotContains(response, "opponent=")
+
+
+def test_it_says_nothing_of_strength_that_was_not_measured(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strengths, "MATCHES", world.measured()[1:])
+    assertNotContains(client.get("/players/green-belt/"), "Strength")
+
+
+def test_it_shows_the_ladder_and_the_matches_behind_it(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strengths, "MATCHES", world.measured())
+    html = client.get("/players/green-belt/").content.decode()
+    ladder = html[html.index('class="ladder"') : html.index("</ol>")]
+    points = [int(found) for found in re.findall(r'class="ladder-elo">(\d+)<', ladder)]
+    assert points == [191 * n for n in reversed(range(8))]
+    assert ladder.count("+191<") == 7
+    widths = [int(found) for found in re.findall(r'rect width="(\d+)"', ladder)]
+    assert widths == sorted(widths, reverse=True)
+    assert (widths[0], widths[-1]) == (1000, 90)
+    here = re.findall(r'<li class="here" aria-current="true">.*?</li>', ladder, re.S)
+    assert len(here) == 1
+    assert "Green belt</span>" in here[0]
+    assert html.index('class="ladder"') < html.index("<table")
+    assert "Green belt against Orange belt" in html
+    assert "White belt against random" in html
+    assert "140–20–40" in html
+    assert "(+130 to +250)" in html
+    assert "python manage.py engine_match green-belt orange-belt --games 200" in html
 
 
 def test_an_old_level_says_who_plays_instead(client: Client) -> None:

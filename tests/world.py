@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from itertools import pairwise
 from typing import TypeVar
 
 from allauth.account.models import EmailAddress
@@ -17,6 +18,7 @@ from games.clock import PRESETS, TimeControl
 from games.models import Deck, Game, Ply, Seat, Side, Subscription
 from games.onitama.cards import DECKS, Colour, Deal
 from games.onitama.position import Position, parse_move
+from games.strengths import LADDER, Match
 
 # Blue begins. Short games under this deal, one for each ending that the board alone brings.
 DEAL: Deal = ("tiger", "crab", "mantis", "crane", "ox")
@@ -84,6 +86,20 @@ def wanted(player: User) -> list[str]:
     """The kinds of notice that the player wants by mail."""
     told = notices.channels(player)
     return [kind for kind, (_site, by_mail, _push) in told.items() if by_mail]
+
+
+# --- the belts ------------------------------------------------------------------------------
+
+
+def measured() -> tuple[Match, ...]:
+    """Matches that make a ladder of equal steps, and one against an old level."""
+    played = date(2026, 12, 1)
+    command = "python manage.py engine_match {} {} --games 200"
+    pairs = [*pairwise(LADDER), ("random", "white-belt")]
+    return tuple(
+        Match(upper, lower, 140, 20, 40, 130, 250, command.format(upper, lower), played)
+        for lower, upper in pairs
+    )
 
 
 # --- games ----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from functools import wraps
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.db.models import Q
 from django.http import HttpResponse
@@ -21,7 +22,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import guests
 from accounts.middleware import Request
 from accounts.models import User
-from games import away, challenges, notices
+from games import away, belts, challenges, notices
 from games.challenge_forms import ChallengeForm, ComputerForm, DeclineForm
 from games.models import Challenge, Level
 from games.views.answers import SeeOther, never_stored, reader
@@ -58,10 +59,21 @@ def new_game(request: Request) -> HttpResponse:
     asked = {"opponent": name, "warned": name if note else ""}
     return _start_page(
         request,
-        computer=ComputerForm(initial={"level": level}) if level in Level.values else None,
+        computer=ComputerForm(initial={"level": _level(level, request.user)}),
         challenge=ChallengeForm(initial=asked) if name else None,
         away_note=note,
     )
+
+
+def _level(asked: str, user: User | AnonymousUser) -> str:
+    """The one asked for, else that of the reader's last game against the computer."""
+    if asked in Level.values:
+        return asked
+    if not user.is_authenticated:
+        return Level.WHITE
+    over = user.seats.filter(opponent_kind=User.Kind.ENGINE, ended__isnull=False)
+    last = over.order_by("-ended", "-id").values_list("opponent__username", flat=True).first()
+    return belts.nearest(last).name if last else Level.WHITE
 
 
 def _away_note(player: User, now: datetime) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
@@ -23,6 +23,7 @@ from games import away, belts, notices
 from games.models import AwayShift, Challenge, Seat
 from games.onitama.cards import Colour
 from games.templatetags.board import ply_text
+from games.views import strength
 from games.views.answers import never_stored, reader
 from games.wording import URGENT, ago, away_until, span
 
@@ -223,14 +224,26 @@ def player(request: Request, name: str) -> HttpResponse:
         "shown": shown,
         "self": shown.pk == request.user.pk,
         "away_until": away.until(shown, timezone.now()),
-        "belt": belts.belt(shown.username) if shown.is_engine else None,
-        "instead": belts.nearest(shown.username) if shown.is_engine else None,
+        **(_level(shown) if shown.is_engine else {}),
         "running": running[:RUNNING_SHOWN],
         "running_count": running[: COUNTED_TO + 1].count(),
         "counted_to": COUNTED_TO,
         "finished": _newest(seats)[:FINISHED_SHOWN],
     }
     return render(request, "games/player.html", context)
+
+
+def _level(shown: User) -> dict[str, Any]:
+    """What the page says of a level of the computer; an old one has no belt."""
+    belt, instead = belts.belt(shown.username), belts.nearest(shown.username)
+    if belt is None:
+        return {"instead": instead}
+    return {
+        "belt": belt,
+        "instead": instead,
+        "ladder": strength.ladder(belt),
+        "matches": strength.matches(belt),
+    }
 
 
 def _visible_seats(shown: User, viewer: User | AnonymousUser) -> QuerySet[Seat]:

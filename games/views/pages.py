@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from accounts.middleware import Request
+from games.belts import BELTS
 from games.models import Level
 from games.onitama.cards import BLUE, CARDS
 from games.onitama.position import START_BOARD, Move, Position, parse_square
@@ -35,7 +36,8 @@ CARDS_BY_SET = [
 def landing(request: Request) -> HttpResponse:
     if request.user.is_authenticated:
         return redirect("your_turn")
-    return render(request, "games/landing.html", {"board": _picture(), "level": Level.WHITE})
+    shown = {"board": _picture(), "level": Level.WHITE, "belts": BELTS}
+    return render(request, "games/landing.html", shown)
 
 
 def _picture() -> BoardView:
