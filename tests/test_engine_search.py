@@ -194,6 +194,13 @@ def test_it_keeps_to_its_time_and_always_has_a_move(engine: Engine, seconds: flo
     assert min(used) <= seconds + 0.05
 
 
+def test_too_little_time_proves_nothing(engine: Engine) -> None:
+    for nodes in (1, 2, 5):
+        found = engine.analyse(START, nodes=nodes)
+        assert (found.depth, found.proven) == (0, None)
+        assert abs(found.score) < WON
+
+
 def test_more_time_looks_deeper(engine: Engine) -> None:
     shallow, deep = (engine.analyse(START, nodes=nodes) for nodes in (1_000, 100_000))
     assert 0 < shallow.depth < deep.depth

@@ -146,8 +146,8 @@ class Engine:
         plies = _tabled(self._endgames, position)
         if plies > 0:
             return _read_off(self._endgames, position, plies, budget.spent())
-        line: tuple[Action, ...] = (legal[0],)
-        score, reached = 2 - WIN, 0
+        line: tuple[Action, ...] = tuple(_end(position)) or (legal[0],)
+        score, reached = 0, 0
         for deeper in range(1, depth + 1):
             finished = self._search(deeper, budget)
             if self._found(finished):

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 
-from games.engine.bitboard import Array, encode
+from games.engine.bitboard import HANDS, Array, encode
 from games.engine.evaluation import NAMES, Tables, Weights, tables
 from games.engine.search import WON, Engine
 from games.onitama.cards import Deal, deal
@@ -32,6 +32,13 @@ def samples(weights: Weights, *, games: int, nodes: int, seed: int) -> Array:
     engine = _engine(weights)
     rows = [row for _ in range(games) for row in _game(engine, rng, nodes)]
     return np.array(rows, np.int32).reshape(-1, COLUMNS)
+
+
+def hands(sample: Array) -> tuple[list[int], list[int]]:
+    """The numbers of the cards in the mover's hand and in the opponent's."""
+    dealt = sample[CARDS:SCORE]
+    own1, own2, other1, other2, _ = HANDS[sample[ARRANGEMENT]]
+    return [int(dealt[own1]), int(dealt[own2])], [int(dealt[other1]), int(dealt[other2])]
 
 
 def _engine(weights: Weights) -> Engine:

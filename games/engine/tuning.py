@@ -151,7 +151,7 @@ def _pass_over(
                 squared[phase, found[i]] += gradient * gradient
                 gradient += pull[found[i]] * weights[phase, found[i]]
                 weights[phase, found[i]] -= rate * gradient / np.sqrt(squared[phase, found[i]] + 1)
-    return error / len(order)
+    return error / max(len(order), 1)
 
 
 def fit(
@@ -163,7 +163,10 @@ def fit(
     report: Callable[[int, float, float], None] = lambda *_: None,
 ) -> Weights:
     """Weights from samples; `report` hears, after each pass, its number and the mean square error
-    of the expected results, on the samples learnt from and on those held out."""
+    of the expected results, on the samples learnt from and on those held out. Raises ValueError
+    where there are none."""
+    if not len(samples):
+        raise ValueError("there are no samples to learn from")
     rng = np.random.default_rng(seed)
     blocks = np.arange(len(samples)) // BLOCK
     chosen = rng.random(blocks[-1] + 1) < HELD_OUT

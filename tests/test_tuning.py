@@ -1,0 +1,124 @@
+"""The evaluation is made from games of the engine against itself, the same ones each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+
+from games.engine import selfplay, tuning
+from games.engine.bitboard import Array
+from games.engine.evaluation import NAMES, Weights, tables
+from games.onitama.cards import BLUE, CARDS
+
+PLAIN = Weights.plain()
+
+
+@pytest.fixture(scope="module")
+def samples() -> Array:
+    return selfplay.samples(PLAIN, games=12, nodes=60, seed=1)
+
+
+def test_its_samples_are_the_same_each_time(samples: Array) -> None:
+    again = selfplay.samples(PLAIN, games=12, nodes=60, seed=1)
+    other = selfplay.samples(PLAIN, games=12, nodes=60, seed=2)
+    assert np.array_equal(samples, again)
+    assert not np.array_equal(samples[:20], other[:20])
+
+
+def test_a_sample_says_who_stood_where_and_who_won(samples: Array) -> None:
+    assert len(samples) > 50
+    own, other = samples[:, selfplay.OWN], samples[:, selfplay.OTHER]
+    assert not (own & other).any()
+    assert (own >> samples[:, selfplay.MASTER] & 1).all()
+    assert (other >> samples[:, selfplay.PREY] & 1).all()
+    assert set(samples[:, selfplay.RESULT].tolist()) <= {-1, 0, 1}
+    cards = samples[:, selfplay.CARDS : selfplay.SCORE]
+    assert all(sorted(NAMES[card] for card in deal) == [NAMES[c] for c in deal] for deal in cards)
+
+
+def made_up(samples: Array) -> Array:
+    """The same positions, in which whoever holds the tiger wins, and nobody where it lies aside."""
+    kept = samples.copy()
+    tiger = NAMES.index("tiger")
+    for sample in kept:
+        hands = selfplay.hands(sample)
+        sample[selfplay.RESULT] = (tiger in hands[0]) - (tiger in hands[1])
+        sample[selfplay.SCORE] = 300 * sample[selfplay.RESULT]
+    return kept
+
+
+def test_it_learns_what_decides(samples: Array) -> None:
+    heard: list[tuple[int, float, float]] = []
+    taught = made_up(np.concatenate([samples] * 10))
+    weights = tuning.fit(taught, passes=4, seed=1, report=lambda *error: heard.append(error))
+    assert [number for number, _, _ in heard] == [1, 2, 3, 4]
+    assert heard[-1][1] < heard[0][1]
+    tiger = NAMES.index("tiger")
+    own, other, _ = weights.balance[:, :, tiger].mean(axis=0)
+    assert own > 0 > other
+
+
+def test_only_the_terms_that_are_named_change(samples: Array) -> None:
+    terms = tuning.Terms(squares=False, own_hand=True, other_hand=False, side=False, balance=False)
+    weights = tuning.fit(samples, passes=2, seed=1, terms=terms)
+    assert np.array_equal(weights.common, PLAIN.common)
+    assert weights.by_card[:, 0].any()
+    assert not weights.by_card[:, 1:].any()
+    assert not weights.balance.any()
+
+
+def test_a_card_and_its_mirror_share_their_weights(samples: Array) -> None:
+    weights = tuning.fit(samples, passes=2, seed=1)
+    horse, ox = NAMES.index("horse"), NAMES.index("ox")
+    assert {(-files, ranks) for files, ranks in CARDS["horse"].moves_for(BLUE)} == set(
+        CARDS["ox"].moves_for(BLUE)
+    )
+    board = weights.by_card[:, :, horse].reshape(2, 3, 4, 5, 5)
+    assert np.array_equal(board[..., ::-1], weights.by_card[:, :, ox].reshape(2, 3, 4, 5, 5))
+    assert board.any()
+
+
+def test_weights_are_kept_as_they_were(tmp_path: Path, samples: Array) -> None:
+    weights = tuning.fit(samples, passes=1, seed=1)
+    weights.save(tmp_path / "weights.npz")
+    names = ("boar", "crab", "elephant", "horse", "ox")
+    kept = tables(names, Weights.load(tmp_path / "weights.npz"))
+    for part, whole in zip(kept, tables(names, weights), strict=True):
+        assert abs(part - whole).max() <= 1
+
+
+def test_the_command_writes_weights_and_says_how_well_they_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "w.npz"
+    call_command("tune_engine", str(out), games=100, rounds=1, nodes=8, terms="squares,balance")
+    assert Weights.load(out).common.shape == (2, 4, 25)
+    assert "round 1:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"games": 150}, "hundreds"),
+        ({"games": 0}, "--games must be at least 1"),
+        ({"rounds": 0}, "--rounds must be at least 1"),
+        ({"nodes": -1}, "--nodes must be at least 1"),
+        ({"jobs": 0}, "--jobs must be at least 1"),
+        ({"terms": "squares,luck"}, "luck: the terms are"),
+    ],
+)
+def test_the_command_refuses_in_one_line(
+    tmp_path: Path, options: dict[str, object], said: str
+) -> None:
+    with pytest.raises(CommandError, match=said):
+        call_command("tune_engine", str(tmp_path / "w.npz"), **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_wants_a_file_that_it_can_write(tmp_path: Path) -> None:
+    for out in ("w.txt", "no/such/place/w.npz"):
+        with pytest.raises(CommandError, match="no .npz file"):
+            call_command("tune_engine", str(tmp_path / out))
