@@ -21,6 +21,8 @@ def bench(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     data.mkdir(mode=0o700)
     url = os.environ.get("TEST_DATABASE_URL")
     given = {"DATABASE_URL": url} if url else {}
+    # With the engine that is compiled for all tests.
+    given["NUMBA_CACHE_DIR"] = os.environ["NUMBA_CACHE_DIR"]
     return subprocess.run(
         [sys.executable, "manage.py", "bench", *arguments],
         cwd=ROOT,
@@ -70,11 +72,22 @@ def test_mails_go_through_two_workers_beside_a_bare_loop(tmp_path: Path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
+def test_the_computer_answers_one_game_and_twenty_at_once(tmp_path: Path) -> None:
+    run = bench(tmp_path / "data", "engine", "--moves", "2", "--belts", "white-belt")
+    assert run.returncode == 0, run.stderr
+    assert re.search(r"white-belt +2 +[0-9.]+s +[0-9.]+s +<= 2 s\n", run.stdout)
+    assert re.search(r"20 games at once, the longest wait:\nwhite-belt +[0-9.]+s\n", run.stdout)
+    assert re.search(r"  [0-9]+ MB, [0-9]+ MB of them its own\n", run.stdout)
+    assert not databases()
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [(), ("nothing",), ("sweep", "--games", "1"), ("sweep", "--games", "3000000")]
     + [("web", "--seconds", "0.1"), ("web", "--seconds", "x"), ("web", "--games", "5")]
-    + [("mail", "--notices", "99"), ("mail", "--notices", "1000000")],
+    + [("mail", "--notices", "99"), ("mail", "--notices", "1000000")]
+    + [("engine", "--moves", "0"), ("engine", "--belts", "random")],
 )
 def test_nonsense_is_told_in_a_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     run = bench(tmp_path / "data", *arguments)

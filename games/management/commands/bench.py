@@ -1,5 +1,6 @@
 """`manage.py bench web`: how fast the site answers, each page beside a bare view; `bench sweep`:
-what looking for what is due costs; `bench mail`: how fast notices go out, beside a bare loop."""
+what looking for what is due costs; `bench mail`: how fast notices go out, beside a bare loop;
+`bench engine`: how long a human waits for the computer's move."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from psycopg import sql
 
+from games.models import Level
 from onitama_site import broker
-from onitama_site.bench import bare, mail, sweep, web
+from onitama_site.bench import bare, engine, mail, sweep, web
 
 # Set where a bench runs, by the process that made the scratch database for it.
 INSIDE = "onitama_site.bench.urls"
@@ -41,6 +43,10 @@ class Command(BaseCommand):
         mails = benches.add_parser("mail", help="notices due at once, beside a bare loop")
         mails.add_argument("--notices", type=int, default=10_000, help="default 10,000")
 
+        moves = benches.add_parser("engine", help="the wait for the computer's move, by belt")
+        moves.add_argument("--moves", type=int, default=40, help="for each belt (default 40)")
+        moves.add_argument("--belts", nargs="+", choices=Level.values, default=Level.values)
+
     def handle(self, *, what: str, **options: Any) -> None:
         if not 0.5 <= options.get("seconds", 1) <= 60:
             raise CommandError("--seconds must lie between 0.5 and 60.", returncode=2)
@@ -48,6 +54,8 @@ class Command(BaseCommand):
             raise CommandError("--games must lie between 2 and 2,000,000.", returncode=2)
         if not 100 <= options.get("notices", 100) <= 100_000:
             raise CommandError("--notices must lie between 100 and 100,000.", returncode=2)
+        if not 1 <= options.get("moves", 1) <= 1000:
+            raise CommandError("--moves must lie between 1 and 1,000.", returncode=2)
         if settings.ROOT_URLCONF == INSIDE:
             sys.exit(0 if self.measure(what, options) else 1)
         if what == "web":
@@ -59,6 +67,8 @@ class Command(BaseCommand):
             return web.run(options["seconds"], self.say)
         if what == "mail":
             return mail.run(options["notices"], self.say)
+        if what == "engine":
+            return engine.run(options["belts"], options["moves"], self.say)
         return sweep.run(options["games"], self.say)
 
     def say(self, line: str) -> None:
