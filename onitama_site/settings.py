@@ -271,8 +271,15 @@ ENGINE_WORKERS = int(env.number("ENGINE_WORKERS", min(2, os.cpu_count() or 1), l
 SWEEP_SECONDS = env.number("SWEEP_SECONDS", 15, least=1, most=15)
 # What Numba has compiled is kept with all other state; to be known before it is loaded.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(DATA_DIR / "numba"))
+# The endgame tables, and how many bytes of them are kept: one takes 860 MB, and is made again
+# where it is gone.
+TABLES_DIR = DATA_DIR / "tables"
+TABLES_LIMIT = int(env.number("TABLES_LIMIT_MB", 4096, least=0, most=1 << 20)) << 20
 # Whether `make play` compiles the engine; without it the computer plays simply.
 ENGINE_COMPILE = env.flag("ENGINE_COMPILE", "1")
+# Endgame tables, built on demand: where they are kept, and how many bytes of them.
+TABLES_DIR = DATA_DIR / "tables"
+TABLES_LIMIT = int(env.number("TABLES_LIMIT_MB", 4096, least=1, most=1_000_000) * 2**20)
 CELERY_BROKER_URL = env.broker("REDIS_URL", "redis://127.0.0.1:6379/0")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
@@ -291,6 +298,7 @@ CELERY_TASK_DEFAULT_QUEUE = "sweep"
 CELERY_TASK_CREATE_MISSING_QUEUES = True
 CELERY_TASK_ROUTES = {
     "games.engine_move": {"queue": "engine"},
+    "games.build_tables": {"queue": "tables"},
     "games.send_notices": {"queue": "mail"},
     "accounts.send_mails": {"queue": "mail"},
 }

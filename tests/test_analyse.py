@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -13,8 +14,11 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command, execute_from_command_line
+from django.test import override_settings
 
 from games.engine.search import WIN, Analysis, Proof
+from games.engine.table_store import Store
+from games.engine.tables import EMPTY
 from games.management.commands import analyse
 from games.onitama.cards import BLUE, RED
 from games.onitama.position import Position, parse_move
@@ -123,6 +127,71 @@ def test_it_passes_the_budget_on(
     assert (budget["seconds"], budget["nodes"]) == (seconds, nodes)
 
 
+@dataclass
+class FakeStore:
+    """Has a table and can build a better one."""
+
+    directory: Path
+
+    def get(self, names: tuple[str, ...], men: int) -> object:
+        return ("kept", names, men, self.directory)
+
+    def build(self, names: tuple[str, ...]) -> object:
+        return ("built", names, self.directory)
+
+
+NAMES = ("crab", "crane", "dragon", "monkey", "tiger")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "table"),
+    [
+        ((), ("kept", NAMES, 4, Path("/tables"))),
+        (("--tables",), ("built", NAMES, Path("/tables"))),
+        (("--no-tables",), EMPTY),
+    ],
+)
+def test_it_takes_the_table_it_is_told_to(
+    fake: Fake,
+    arguments: tuple[str, ...],
+    table: object,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(analyse, "Store", FakeStore)
+    with override_settings(TABLES_DIR=Path("/tables")):
+        assert run(START, *arguments) == 0
+    assert fake.asked[0][1]["table"] is table or fake.asked[0][1]["table"] == table
+
+
+def test_it_knows_what_a_table_knows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    position = Position.parse("2000010000000000030000004 tiger,crab,monkey,crane,dragon b")
+    plies = Store(tmp_path).build(NAMES, 4).value(position)
+    assert plies > 4
+    winner = position.turn if plies % 2 else position.turn.other
+    with override_settings(TABLES_DIR=tmp_path):
+        assert run(str(position), "--nodes", "50") == 0
+        assert run(str(position), "--nodes", "50", "--no-tables") == 0
+    knowing, searching = answers(capsys)
+    assert knowing["proven"] == {"winner": winner.value, "plies": plies}
+    assert len(knowing["line"]) == plies
+    assert searching["proven"] is None
+
+
+def test_it_says_where_no_table_can_be_kept(
+    fake: Fake, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    with override_settings(TABLES_DIR=tmp_path / "file" / "tables"):
+        assert run(START) == 0
+        assert fake.asked[0][1]["table"] is EMPTY
+        capsys.readouterr()
+        assert run(START, "--tables") == 1
+    said, refusal = capsys.readouterr()
+    assert said == ""
+    assert refusal.startswith("CommandError: No table can be kept: ")
+    assert len(refusal.splitlines()) == 1
+
+
 def test_it_reads_positions_and_goes_on_after_a_bad_one(
     fake: Fake, feed: Feed, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,7 +235,7 @@ def test_it_answers_before_the_next_line_is_there(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "manage.py", "analyse", "--stdin"],
         cwd=ROOT,
-        env=clean_environment(tmp_path),
+        env=clean_environment(tmp_path, NUMBA_CACHE_DIR=os.environ["NUMBA_CACHE_DIR"]),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

@@ -24,12 +24,15 @@ from games.engine.levels import choose
 from games.engine.match import MOST_PLIES, Match, Pair, Played, Score, play_game
 from games.engine.players import Forfeit, Player, Program, parse_setting
 from games.engine.search import Analysis
+from games.engine.table_store import Store
+from games.engine.tables import EMPTY
 from games.onitama.cards import BLUE, CARDS, DECKS, RED, Deal
 from games.onitama.position import Action, Position
 from games.onitama.record import Record
 
 DEAL: Deal = ("tiger", "crab", "monkey", "crane", "dragon")
 START = Position.start(DEAL)
+FEW = Position.parse("2000010000000000030000004 tiger,crab,monkey,crane,dragon b")
 NEAR = Position.parse("0000000000000000020000004 tiger,crab,monkey,crane,dragon b")
 
 # Answers by the random level; the first argument says how it goes wrong at its third question.
@@ -334,7 +337,23 @@ def test_the_engine_is_told_time_and_history(
     action = parse_setting(text).player().move(START, history, 250, 1)
     assert action == START.legal_moves()[-1]
     (asked,) = fake.asked
+    assert asked.pop("table") is EMPTY
     assert asked == {"seconds": seconds, "nodes": nodes, "clock": clock, "history": history}
+
+
+@pytest.mark.parametrize(
+    ("text", "used"), [("engine:tables=1", True), ("engine:tables=0", False), ("engine", False)]
+)
+def test_the_engine_uses_the_tables_that_are_kept(
+    text: str, used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeEngine()
+    monkeypatch.setattr(players, "warm_engine", lambda: fake)
+    parse_setting(text, tmp_path).player().move(FEW, (), 1, 1)
+    assert fake.asked[-1]["table"] is EMPTY
+    Store(tmp_path).build(tuple(sorted(DEAL)), 4)
+    parse_setting(text, tmp_path).player().move(FEW, (), 1, 1)
+    assert fake.asked[-1]["table"].men == (4 if used else 0)
 
 
 def test_the_engine_plays() -> None:

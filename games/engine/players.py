@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -20,7 +21,10 @@ from games.engine import levels
 from games.onitama.position import Action, BadText, Position, parse_move, quoted
 
 try:
+    from games.engine.bitboard import deal_of
     from games.engine.search import Engine
+    from games.engine.table_store import Store
+    from games.engine.tables import EMPTY
 except ImportError as _refusal:
     # Levels and programs play without it.
     NO_ENGINE = f"the engine needs Numba, which cannot be loaded: {_refusal}"
@@ -36,6 +40,7 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = MappingProxyType(
         "nodes": ("[1-9][0-9]{0,11}", int),
         "seconds": (r"[0-9]{1,5}(\.[0-9]{1,6})?", float),
         "cpu": ("[01]", "1".__eq__),
+        "tables": ("[01]", "1".__eq__),
     }
 )
 # No answer is nearly as long.
@@ -75,11 +80,13 @@ class EngineSetting:
     """Thinks for the time of the match unless it is given nodes or seconds of its own.
 
     With `cpu` a second is one of the processor's, which a busy machine takes longer to give.
+    `tables` is a directory: the endgame tables kept there are used, none is built.
     """
 
     nodes: int | None = None
     seconds: float | None = None
     cpu: bool = False
+    tables: Path | None = None
 
     def player(self) -> Player:
         return _Engine(self)
@@ -93,23 +100,23 @@ class ProgramSetting:
         return Program(self.arguments)
 
 
-def parse_setting(text: str) -> Setting:
-    """A level's name, `engine`, `engine:nodes=5000` (or seconds=, cpu=, with commas between), or
-    `cmd:PROGRAM`; ValueError says what is wrong with any other."""
+def parse_setting(text: str, tables: Path | None = None) -> Setting:
+    """A level's name, `engine`, `engine:nodes=5000` (or seconds=, cpu=, tables=, with commas
+    between), or `cmd:PROGRAM`; ValueError says what is wrong with any other."""
     kind, _, rest = text.partition(":")
     if not text.isprintable():
         raise ValueError(f"{quoted(text)} is no line of text")
     if text in levels.LEVELS:
         return LevelSetting(text)
     if kind == "engine":
-        return _engine(rest)
+        return _engine(rest, tables)
     if text.startswith("cmd:"):
         return _program(rest)
     known = ", ".join([*levels.LEVELS, "engine", "cmd:PROGRAM"])
     raise ValueError(f"{quoted(text)} is no player: {known}")
 
 
-def _engine(options: str) -> EngineSetting:
+def _engine(options: str, tables: Path | None) -> EngineSetting:
     if NO_ENGINE:
         raise ValueError(NO_ENGINE)
     given = dict[str, Any]()
@@ -117,8 +124,9 @@ def _engine(options: str) -> EngineSetting:
         name, _, value = option.partition("=")
         form, read = _OPTIONS.get(name, (_NEVER, str))
         if not re.fullmatch(form, value):
-            raise ValueError(f"{quoted(option)} is none of nodes=N, seconds=S, cpu=0 and cpu=1")
+            raise ValueError(f"{quoted(option)} is none of nodes=N, seconds=S, cpu=0|1, tables=0|1")
         given[name] = read(value)
+    given["tables"] = tables if given.get("tables") else None
     return EngineSetting(**given)
 
 
@@ -161,17 +169,20 @@ class _Engine:
     def __init__(self, setting: EngineSetting) -> None:
         self._setting = setting
         self._engine = warm_engine()
+        self._store = None if setting.tables is None else Store(setting.tables)
 
     def begin(self) -> None:
         pass
 
     def move(self, position: Position, history: Sequence[Position], ms: int, seed: int) -> Action:
         seconds, nodes = self._setting.seconds, self._setting.nodes
+        table = self._store.get(deal_of(position).names, 4) if self._store else None
         found = self._engine.analyse(
             position,
             seconds=ms / 1000 if seconds is None and nodes is None else seconds,
             nodes=nodes,
             history=history,
+            table=table or EMPTY,
             clock=time.thread_time if self._setting.cpu else time.perf_counter,
         )
         assert found.action is not None  # noqa: S101 - the game is not over

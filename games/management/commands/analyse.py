@@ -7,12 +7,20 @@ import json
 import math
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, BinaryIO
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from games.engine.players import NO_ENGINE, warm_engine
 from games.onitama.position import BadText, Position, quoted
+
+# What is missing without it, NO_ENGINE says.
+with suppress(ImportError):
+    from games.engine.bitboard import deal_of
+    from games.engine.table_store import CannotKeep, Store
+    from games.engine.tables import EMPTY, Table
 
 # Sixty-four megabytes: enough for minutes.
 TABLE_BITS = 22
@@ -63,6 +71,12 @@ class Command(BaseCommand):
         budget = parser.add_mutually_exclusive_group()
         budget.add_argument("--seconds", type=_seconds, help="for each position (default 5)")
         budget.add_argument("--nodes", type=_nodes, help="instead of a time")
+        parser.add_argument(
+            "--tables",
+            action=argparse.BooleanOptionalAction,
+            help="build the deal's endgame table first, half a minute or so, where it is not kept "
+            "yet; or do without; else what is kept is used",
+        )
 
     def handle(
         self,
@@ -70,11 +84,12 @@ class Command(BaseCommand):
         position: str | None,
         seconds: float | None,
         nodes: int | None,
+        tables: bool | None,
         **options: Any,
     ) -> None:
         if NO_ENGINE:
             raise CommandError(NO_ENGINE)
-        analyst = _Analyst(5.0 if seconds is None and nodes is None else seconds, nodes)
+        analyst = _Analyst(5.0 if seconds is None and nodes is None else seconds, nodes, tables)
         if position is None:
             for line in _lines(sys.stdin.buffer):
                 self._say(analyst.answer(line))
@@ -92,9 +107,10 @@ class Command(BaseCommand):
 class _Analyst:
     """Keeps the engine warm from position to position."""
 
-    def __init__(self, seconds: float | None, nodes: int | None) -> None:
+    def __init__(self, seconds: float | None, nodes: int | None, tables: bool | None) -> None:
         self._engine = warm_engine(TABLE_BITS)
-        self._seconds, self._nodes = seconds, nodes
+        self._store = Store(settings.TABLES_DIR)
+        self._seconds, self._nodes, self._tables = seconds, nodes, tables
 
     def answer(self, text: str | None) -> dict[str, Any]:
         """None stands for a line too long to be read."""
@@ -107,7 +123,10 @@ class _Analyst:
         return self._judged(position)
 
     def _judged(self, position: Position) -> dict[str, Any]:
-        found = self._engine.analyse(position, seconds=self._seconds, nodes=self._nodes)
+        table = self._table(position)
+        found = self._engine.analyse(
+            position, seconds=self._seconds, nodes=self._nodes, table=table
+        )
         proven: Any = None
         if found.proven is not None:
             winner = found.proven.winner
@@ -124,6 +143,17 @@ class _Analyst:
             "seconds": round(found.seconds, 3),
             "proven": proven,
         }
+
+    def _table(self, position: Position) -> Table:
+        if self._tables is False or position.outcome() is not None:
+            return EMPTY
+        names = deal_of(position).names
+        if self._tables:
+            try:
+                return self._store.build(names)
+            except CannotKeep as refusal:
+                raise CommandError(f"No table can be kept: {refusal}.") from None
+        return self._store.get(names, 4) or EMPTY
 
 
 def _lines(file: BinaryIO) -> Iterator[str | None]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from games.engine.match import Match, Pair, Played, Score
@@ -17,7 +18,7 @@ from games.onitama.position import quoted
 
 def _setting(text: str) -> tuple[str, Setting]:
     try:
-        return text, parse_setting(text)
+        return text, parse_setting(text, settings.TABLES_DIR)
     except ValueError as refusal:
         raise argparse.ArgumentTypeError(str(refusal)) from None
 
@@ -45,8 +46,9 @@ def _games(text: str) -> int:
 class Command(BaseCommand):
     help = (
         "A plays B, each random deal twice with sides swapped; 200 plies are a draw. A player is "
-        "a level or cmd:PROGRAM, any program that reads lines 'BOARD CARDS TURN MS' and answers "
-        "each by a move like boar:a1a2."
+        "a level; engine, or engine:nodes=N,seconds=S,cpu=1,tables=1 with some of these; or "
+        "cmd:PROGRAM, any program that reads lines 'BOARD CARDS TURN MS' and answers each by a "
+        "move like boar:a1a2."
     )
     requires_system_checks = []
 
