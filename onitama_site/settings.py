@@ -277,9 +277,6 @@ TABLES_DIR = DATA_DIR / "tables"
 TABLES_LIMIT = int(env.number("TABLES_LIMIT_MB", 4096, least=0, most=1 << 20)) << 20
 # Whether `make play` compiles the engine; without it the computer plays simply.
 ENGINE_COMPILE = env.flag("ENGINE_COMPILE", "1")
-# Endgame tables, built on demand: where they are kept, and how many bytes of them.
-TABLES_DIR = DATA_DIR / "tables"
-TABLES_LIMIT = int(env.number("TABLES_LIMIT_MB", 4096, least=1, most=1_000_000) * 2**20)
 CELERY_BROKER_URL = env.broker("REDIS_URL", "redis://127.0.0.1:6379/0")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"

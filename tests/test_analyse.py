@@ -132,12 +132,13 @@ class FakeStore:
     """Has a table and can build a better one."""
 
     directory: Path
+    limit: int
 
     def get(self, names: tuple[str, ...], men: int) -> object:
-        return ("kept", names, men, self.directory)
+        return ("kept", names, men, self.directory, self.limit)
 
     def build(self, names: tuple[str, ...]) -> object:
-        return ("built", names, self.directory)
+        return ("built", names, self.directory, self.limit)
 
 
 NAMES = ("crab", "crane", "dragon", "monkey", "tiger")
@@ -146,8 +147,8 @@ NAMES = ("crab", "crane", "dragon", "monkey", "tiger")
 @pytest.mark.parametrize(
     ("arguments", "table"),
     [
-        ((), ("kept", NAMES, 4, Path("/tables"))),
-        (("--tables",), ("built", NAMES, Path("/tables"))),
+        ((), ("kept", NAMES, 4, Path("/tables"), 7)),
+        (("--tables",), ("built", NAMES, Path("/tables"), 7)),
         (("--no-tables",), EMPTY),
     ],
 )
@@ -158,9 +159,9 @@ def test_it_takes_the_table_it_is_told_to(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(analyse, "Store", FakeStore)
-    with override_settings(TABLES_DIR=Path("/tables")):
+    with override_settings(TABLES_DIR=Path("/tables"), TABLES_LIMIT=7):
         assert run(START, *arguments) == 0
-    assert fake.asked[0][1]["table"] is table or fake.asked[0][1]["table"] == table
+    assert fake.asked[0][1]["table"] == table
 
 
 def test_it_knows_what_a_table_knows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

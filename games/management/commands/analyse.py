@@ -109,7 +109,7 @@ class _Analyst:
 
     def __init__(self, seconds: float | None, nodes: int | None, tables: bool | None) -> None:
         self._engine = warm_engine(TABLE_BITS)
-        self._store = Store(settings.TABLES_DIR)
+        self._store = Store(settings.TABLES_DIR, settings.TABLES_LIMIT)
         self._seconds, self._nodes, self._tables = seconds, nodes, tables
 
     def answer(self, text: str | None) -> dict[str, Any]:
