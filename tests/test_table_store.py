@@ -169,7 +169,7 @@ def test_it_drops_what_was_not_used_for_longest(store: Store, builder: Builder) 
         os.utime(store._path(names, 4), (age, age))
     # In another process it would be the same: the file's time counts.
     assert Store(store.directory).get(OTHERS[0], 4) is not None
-    while_building = []
+    while_building: list[Path] = []
     builder.meanwhile = lambda: while_building.extend(store.directory.glob("*.table"))
     store.build(NAMES, 4)
     # The disk may be as full as the limit: first there is room made, then it is filled.
@@ -258,7 +258,7 @@ from pathlib import Path
 from games.engine import table_store
 from games.engine.table_building import Built, build
 
-def slow(names, men, *, progress=None):
+def slow(names, men, **_):
     built = build(names, men)
     def parts():
         for number, part in enumerate(built.parts):
