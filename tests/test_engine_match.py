@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command, execute_from_command_line
 
-from games.engine import match, players
+from games.engine import levels, match, players
 from games.engine.elo import difference
 from games.engine.levels import choose
 from games.engine.match import MOST_PLIES, Match, Pair, Played, Score, play_game
@@ -354,6 +354,15 @@ def test_the_engine_uses_the_tables_that_are_kept(
     Store(tmp_path).build(tuple(sorted(DEAL)), 4)
     parse_setting(text, tmp_path).player().move(FEW, (), 1, 1)
     assert fake.asked[-1]["table"].men == (4 if used else 0)
+
+
+def test_without_the_engine_no_stand_in_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(players, "NO_ENGINE", "no Numba")
+    monkeypatch.setattr(levels, "LEVELS", ("random", "some-belt"))
+    assert parse_setting("random").player()
+    for text in ("some-belt", "engine", "engine:nodes=3"):
+        with pytest.raises(ValueError, match="no Numba"):
+            parse_setting(text)
 
 
 def test_the_engine_plays() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from games.engine import levels
+from games.engine import levels, plain
 from games.onitama.position import Action, BadText, Position, parse_move, quoted
 
 try:
@@ -107,6 +107,9 @@ def parse_setting(text: str, tables: Path | None = None) -> Setting:
     if not text.isprintable():
         raise ValueError(f"{quoted(text)} is no line of text")
     if text in levels.LEVELS:
+        if NO_ENGINE and text not in plain.LEVELS:
+            # It would move, but by a stand-in.
+            raise ValueError(NO_ENGINE)
         return LevelSetting(text)
     if kind == "engine":
         return _engine(rest, tables)
