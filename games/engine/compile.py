@@ -18,7 +18,7 @@ from pathlib import Path
 
 _HERE = Path(__file__).parent
 # In the order in which they need each other; importing one compiles it.
-MODULES = ("bitboard", "tables", "kernel", "search")
+MODULES = ("bitboard", "tables", "table_building", "kernel", "search")
 
 
 def cache_directory() -> Path:
