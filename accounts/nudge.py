@@ -24,7 +24,7 @@ class Nudge:
     """One task with its arguments; equal ones in a transaction are one."""
 
     task: str
-    args: tuple[int, ...]
+    args: tuple[int | str, ...]
 
     def __call__(self) -> None:
         global _quiet_until
@@ -40,7 +40,7 @@ class Nudge:
             logger.warning("%s was not nudged: %r", self.task, error)
 
 
-def nudge(task: str, *args: int) -> None:
+def nudge(task: str, *args: int | str) -> None:
     """Ask for the task by name once the current transaction, if any, is committed."""
     wanted = Nudge(task, args)
     waiting = transaction.get_connection().run_on_commit

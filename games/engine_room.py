@@ -17,6 +17,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
+from accounts.nudge import nudge
 from games import engine_moves, play
 from games.engine import compile as compilation
 from games.engine import plain
@@ -30,6 +31,12 @@ _PART = 5
 # Who plays for a level as long as nothing is compiled: the others as the strongest old one.
 _STAND_INS = dict.fromkeys(("white-belt", "yellow-belt", "orange-belt"), "two-ply")
 _STRONGEST = "four-ply"
+
+# Who knows endgame tables, from how many men on.
+_WITH_TABLES = {"black-belt", "grandmaster"}
+_MEN = 8
+_ENDGAMES = "games.endgames"
+BUILD_TABLES = "games.build_tables"
 
 
 def prepare() -> None:
@@ -107,5 +114,35 @@ def choose(history: Sequence[Position], level: str, *, seed: int, seconds: float
     if levels is None:
         stand_in = _STAND_INS.get(level, _STRONGEST)
         return plain.choose(position, stand_in, seed=seed, history=before)
-    action: Action = levels.choose(position, level, seed=seed, seconds=seconds, history=before)
+    action: Action = levels.choose(
+        position,
+        level,
+        seed=seed,
+        seconds=seconds,
+        history=before,
+        tables=_tables(position) if level in _WITH_TABLES else None,
+    )
     return action
+
+
+# --- endgame tables -------------------------------------------------------------------------
+
+
+def _tables(position: Position) -> Any:
+    """The tables for this deal, if they are there; else they are asked for, not waited for."""
+    if len(position.board) - position.board.count("0") > _MEN:
+        return None
+    try:
+        table = import_module(_ENDGAMES).get(position)
+    except Exception:
+        logger.exception("The endgame tables cannot be read.")
+        return None
+    if table is None:
+        nudge(BUILD_TABLES, ",".join(sorted(position.cards)))
+    return table
+
+
+def build_tables(cards: tuple[str, ...]) -> None:
+    """For this deal; only where the engine is compiled, for that takes longer than a table may."""
+    if compilation.ready():
+        import_module(_ENDGAMES).build(cards)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from celery import current_app, shared_task
@@ -11,12 +12,17 @@ from django.utils import timezone
 
 from games import deliveries, engine_room, sweep, waking
 
+_LEAST_URGENT = 19
+
 
 @worker_process_init.connect
 def get_ready(**_: Any) -> None:
-    """Before the first task: only the engine's workers load the engine."""
-    if "engine" in current_app.amqp.queues.consume_from:
+    """Before the first task: only the engine's workers load the engine, and tables wait for all."""
+    queues = current_app.amqp.queues.consume_from
+    if "engine" in queues:
         engine_room.prepare()
+    if "tables" in queues:
+        os.nice(_LEAST_URGENT)
 
 
 @shared_task(name=waking.ENGINE_MOVE, time_limit=settings.ENGINE_TIME_LIMIT)
@@ -24,6 +30,12 @@ def engine_move(game_id: int) -> None:
     """The game is who asked: whatever is due is done, in its own order."""
     if engine_room.work():
         waking.wake_engine(game_id)
+
+
+# A table that took longer than this is of no use to anybody who plays.
+@shared_task(name=engine_room.BUILD_TABLES, time_limit=240)
+def build_tables(cards: str) -> None:
+    engine_room.build_tables(tuple(cards.split(",")))
 
 
 @shared_task(name="games.sweep", time_limit=120)

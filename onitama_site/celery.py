@@ -1,4 +1,4 @@
-"""The Celery application: queues `sweep`, `mail` and `engine`, one worker process each."""
+"""The Celery application: queues `sweep`, `mail`, `engine` and `tables`, a worker for each."""
 
 from __future__ import annotations
 

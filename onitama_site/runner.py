@@ -1,4 +1,4 @@
-"""`make play`: prepares the data and runs web, beat, three workers and the broker as one."""
+"""`make play`: prepares the data and runs web, beat, four workers and the broker as one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from onitama_site.compiler import Compiler
 from onitama_site.processes import Child
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-QUEUES = ("sweep", "mail", "engine")
+QUEUES = ("sweep", "mail", "engine", "tables")
 PORTS_TRIED = 100
 START_SECONDS = 60
 # Seconds to end by oneself: the worker's last task may take its whole time limit.

@@ -163,13 +163,14 @@ class Site:
         return self._start("beat", runner.beat_command(self.data))
 
     def start_all(self) -> None:
-        for queue in runner.QUEUES:
+        queues = [queue for queue in runner.QUEUES if queue != "tables"]
+        for queue in queues:
             self.start_worker(queue)
         self.start_beat()
         with redis.Redis.from_url(self.broker.url) as client:
             # Where each worker says that it listens.
             bound = "_kombu.binding.celery.pidbox"
-            wait_for(lambda: client.scard(bound) == len(runner.QUEUES), 60)
+            wait_for(lambda: client.scard(bound) == len(queues), 60)
         self.start_web()
 
     def _start(

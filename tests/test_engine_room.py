@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from games import engine_room
+from games import engine_room, tasks
 from games.engine import compile as compilation
 from games.models import Level
 from games.onitama.cards import BLUE
@@ -70,6 +70,7 @@ def test_a_belt_asks_the_engine_once_it_is_compiled(
     after = START.after(START.legal_moves()[0])
     choose("black-belt", [START, after])
     [asked] = engine.asked
+    assert asked.pop("tables") is None
     assert asked == {"level": "black-belt", "seed": 7, "seconds": 1.5, "history": [START]}
 
 
@@ -115,6 +116,70 @@ def test_it_says_once_that_nothing_is_compiled(
     for _ in range(3):
         choose("white-belt")
     assert caplog.text.count("The engine is not compiled") == 1
+
+
+# --- endgame tables -------------------------------------------------------------------------
+
+EIGHT_MEN = Position.parse("1121000000000000000003403 tiger,crab,mantis,crane,ox b")
+NINE_MEN = Position.parse("1121100000000000000003433 tiger,crab,mantis,crane,ox b")
+CARDS = "crab,crane,mantis,ox,tiger"
+
+
+@pytest.fixture
+def endgames(monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace) -> Any:
+    """Stands for the tables; `table` is what is found there, and `nudged` what was asked for."""
+    ready(monkeypatch, True)
+    stand_in = SimpleNamespace(table=None, nudged=[], built=[])
+    stand_in.get = lambda position: stand_in.table
+    stand_in.build = stand_in.built.append
+    monkeypatch.setitem(sys.modules, "games.endgames", stand_in)
+    monkeypatch.setattr(engine_room, "nudge", lambda *what: stand_in.nudged.append(what))
+    return stand_in
+
+
+@pytest.mark.parametrize("level", Level.values)
+def test_the_strongest_have_tables_where_there_are_any(
+    endgames: Any, engine: SimpleNamespace, level: str
+) -> None:
+    endgames.table = object()
+    choose(level, [EIGHT_MEN])
+    strongest = level in {"black-belt", "grandmaster"}
+    assert engine.asked[0]["tables"] is (endgames.table if strongest else None)
+    assert not endgames.nudged
+
+
+def test_what_is_not_there_is_asked_for_and_not_waited_for(
+    endgames: Any, engine: SimpleNamespace
+) -> None:
+    choose("grandmaster", [EIGHT_MEN])
+    choose("brown-belt", [EIGHT_MEN])
+    assert endgames.nudged == [("games.build_tables", CARDS)]
+    assert engine.asked[0]["tables"] is None
+
+
+def test_before_eight_men_nobody_looks(endgames: Any, engine: SimpleNamespace) -> None:
+    endgames.table = object()
+    choose("grandmaster", [NINE_MEN])
+    assert engine.asked[0]["tables"] is None
+    assert not endgames.nudged
+
+
+def test_tables_that_cannot_be_read_hold_no_move_up(
+    endgames: Any, engine: SimpleNamespace, caplog: pytest.LogCaptureFixture
+) -> None:
+    endgames.get = None
+    assert choose("black-belt", [EIGHT_MEN]) in EIGHT_MEN.legal_moves()
+    assert "cannot be read" in caplog.text
+
+
+def test_the_task_builds_them_once_the_engine_is_compiled(
+    endgames: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks.build_tables(CARDS)
+    assert endgames.built == [tuple(CARDS.split(","))]
+    ready(monkeypatch, False)
+    tasks.build_tables(CARDS)
+    assert len(endgames.built) == 1
 
 
 # --- compiling ------------------------------------------------------------------------------
