@@ -92,15 +92,6 @@ def test_it_reads_its_own_moves_and_positions() -> None:
         assert turned == position
 
 
-EVERY_MOVE = {
-    kernel.LMR_DEPTH: 1000,
-    kernel.NULL_DEPTH: 1000,
-    kernel.RFP_DEPTH: 0,
-    kernel.FUT_DEPTH: 0,
-    kernel.EXTEND: 0,
-}
-
-
 # --- against brute force ----------------------------------------------------------------------
 
 
@@ -150,7 +141,7 @@ def worth(
 def test_it_finds_what_brute_force_finds() -> None:
     """200 positions, to depth 5, with everything on that cuts without leaving a move out."""
     rng = random.Random(2)
-    engine = Engine(18, knobs=EVERY_MOVE)
+    engine = Engine(18, every_move=True)
     seen = 0
     while seen < 200:
         position = wander(rng, rng.randint(8, 60))

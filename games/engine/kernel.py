@@ -38,13 +38,18 @@ FULL, NARROW, REDUCED, NULL = range(4)
 # Where the loop goes on.
 ENTER, TRY, LEAVE = range(3)
 # What the loop is told and tells.
-PLY, STATE, NODES, LIMIT, VALUE, PAST, BASE = range(7)
+PLY, STATE, NODES, LIMIT, VALUE, PAST, BASE, EVERY_MOVE = range(8)
 CONTROLS = 8
-# Numbers that shape the search.
-(
-    LMR_DEPTH, LMR_FROM, LMR_MORE, RFP_DEPTH, RFP_MARGIN, NULL_DEPTH, FUT_DEPTH, FUT_MARGIN,
-    EXTEND, EVADE, LMR_LATE, QDELTA,
-) = range(12)  # fmt: skip
+# Without EVERY_MOVE: quiet moves late in the order are looked at less deep, from this depth on,
+# from this move on, and still less from that one; a move of no consequence is tried first, from
+# this depth on; and close to the end, quiet moves are left out where the position is worth so much
+# less a ply than what the mover has already.
+LATE_DEPTH, LATE, LATER_DEPTH, LATER = 3, 3, 6, 8
+NULL_DEPTH = 3
+FUTILE_DEPTH, FUTILE_MARGIN = 2, 60
+# How far beyond its depth the search follows attacks on the master.
+EVASIONS = 8
+
 LOWER, UPPER, EXACT = 1, 2, 3
 
 _INDEX = {tuple(hands): number for number, hands in enumerate(HANDS.tolist())}
@@ -236,7 +241,7 @@ def evaluate(
 @njit(
     "int64(int64[:, ::1], int64[:, ::1], int64[::1], int64[:, ::1], int64[:, ::1], "
     "int64[:, ::1], int64[:, :, ::1], int64[:, :, ::1], int16[:, :, :, ::1], int16[:, ::1], "
-    "int64[::1], uint32[::1], int64[::1], int64, int64[::1])",
+    "uint32[::1], int64[::1], int64, int64[::1])",
     cache=True,
     nogil=True,
     boundscheck=False,
@@ -252,7 +257,6 @@ def run(
     back: Array,
     squares: Array,
     balance: Array,
-    knobs: Array,
     words: Array,
     long: Array,
     most: int,
@@ -266,6 +270,7 @@ def run(
     limit = control[LIMIT]
     history_length = control[PAST]
     base = control[BASE]
+    leaves_out = control[EVERY_MOVE] == 0
     mask = table.shape[0] - 2
     while True:
         node = stack[ply]
@@ -362,7 +367,7 @@ def run(
             static = np.int64(0)
             if quiet_only or threats == 0:
                 static = evaluate(own, other, master, prey, arrangement, squares, balance)
-            if quiet_only and (threats == 0 or knobs[EVADE] == 0 or depth < -8):
+            if quiet_only and (threats == 0 or depth < -EVASIONS):
                 best = static
                 if best >= beta or ply >= MAX_PLY - 2:
                     value = best
@@ -377,17 +382,6 @@ def run(
                 continue
             node[STATIC] = static
             node[THREATENED] = threats
-            if (
-                depth > 0
-                and threats == 0
-                and ply > 0
-                and depth <= knobs[RFP_DEPTH]
-                and beta < WON
-                and beta > -WON
-                and static - knobs[RFP_MARGIN] * depth >= beta
-            ):
-                value = static
-                continue
             node[FLOOR] = alpha
             node[BEST] = best
             node[BEST_MOVE] = table_move
@@ -402,7 +396,8 @@ def run(
             node[ALL_FOUND] = 0
             # A move of no consequence for the opponent: if even that is enough, so is a real one.
             if (
-                depth >= knobs[NULL_DEPTH]
+                leaves_out
+                and depth >= NULL_DEPTH
                 and threats == 0
                 and ply > 0
                 and beta - alpha == 1
@@ -535,17 +530,17 @@ def run(
                 beta = node[BETA]
                 captures = code & PASS != PASS and node[OTHER] >> (code >> 5 & 31) & 1 != 0
                 if (
-                    depth > 0
-                    and depth <= knobs[FUT_DEPTH]
+                    leaves_out
+                    and 0 < depth <= FUTILE_DEPTH
                     and at > 0
                     and not captures
                     and node[THREATENED] == 0
-                    and node[STATIC] + knobs[FUT_MARGIN] * depth <= alpha
+                    and node[STATIC] + FUTILE_MARGIN * depth <= alpha
                     and alpha > -WON
                     and alpha < WON
                     and ply > 0
                 ):
-                    bound = node[STATIC] + knobs[FUT_MARGIN] * depth
+                    bound = node[STATIC] + FUTILE_MARGIN * depth
                     if bound > node[BEST]:
                         node[BEST] = bound
                     continue
@@ -553,13 +548,6 @@ def run(
                 make(node, child, code)
                 child[NULLED] = 0
                 below = depth - 1
-                if (
-                    depth > 0
-                    and node[THREATENED] != 0
-                    and ply < 2 * stack[base, DEPTH]
-                    and knobs[EXTEND] != 0
-                ):
-                    below = depth
                 child[BETA] = -alpha
                 if at == 0 or depth <= 0:
                     node[MODE] = FULL
@@ -568,14 +556,15 @@ def run(
                     node[MODE] = NARROW
                     child[ALPHA] = -alpha - 1
                     if (
-                        depth >= knobs[LMR_DEPTH]
-                        and at >= knobs[LMR_FROM]
+                        leaves_out
+                        and depth >= LATE_DEPTH
+                        and at >= LATE
                         and not captures
                         and node[THREATENED] == 0
                     ):
                         node[MODE] = REDUCED
                         below -= 1
-                        if at >= knobs[LMR_MORE] and depth >= knobs[LMR_LATE]:
+                        if at >= LATER and depth >= LATER_DEPTH:
                             below -= 1 + depth // 8
                 child[DEPTH] = below
                 ply += 1

@@ -29,37 +29,6 @@ WIN, WON = kernel.WIN, kernel.WON
 MOST_DEPTH = 100
 # Nodes between two looks at the clock: a few milliseconds.
 CHUNK = 10_000
-KNOBS = {
-    kernel.LMR_DEPTH: 3,
-    kernel.LMR_FROM: 3,
-    kernel.LMR_MORE: 8,
-    kernel.LMR_LATE: 6,
-    kernel.RFP_DEPTH: 0,
-    kernel.RFP_MARGIN: 100,
-    kernel.NULL_DEPTH: 3,
-    kernel.FUT_DEPTH: 2,
-    kernel.FUT_MARGIN: 60,
-    kernel.EXTEND: 1,
-    kernel.EVADE: 1,
-    kernel.QDELTA: 0,
-}
-
-
-def _numbers(shape: Mapping[int, int]) -> Array:
-    return np.array([shape[number] for number in range(len(shape))], np.int64)
-
-
-_NEVER = 1000
-_EVERY_MOVE = _numbers(
-    {
-        **KNOBS,
-        kernel.LMR_DEPTH: _NEVER,
-        kernel.RFP_DEPTH: 0,
-        kernel.NULL_DEPTH: _NEVER,
-        kernel.FUT_DEPTH: 0,
-        kernel.EXTEND: 0,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +65,20 @@ NOTHING = Unseen({}, {})
 
 
 class Engine:
-    """One search at a time; keeps its memory from call to call, and nothing else."""
+    """One search at a time; keeps its memory from call to call, and nothing else.
+
+    With `every_move` it leaves none out and looks at each as deep as at any other.
+    """
 
     def __init__(
         self,
         table_bits: int = 20,
         *,
         evaluation: Callable[[tuple[str, ...]], Tables] = tuned_tables,
-        knobs: dict[int, int] | None = None,
+        every_move: bool = False,
     ) -> None:
         self._evaluation = evaluation
-        self._knobs = _numbers({**KNOBS, **(knobs or {})})
+        self._every_move = every_move
         self._whole_table = np.zeros((1 << table_bits, 2), np.int64)
         self._stack = np.zeros((kernel.MAX_PLY + 4, kernel.FIELDS), np.int64)
         self._moves = np.zeros((kernel.MAX_PLY + 4, kernel.MAX_MOVES), np.int64)
@@ -185,7 +157,7 @@ class Engine:
         The search that found it leaves moves out or looks at them less deep, which proves a win
         but not that there is no shorter one. This one looks at every move.
         """
-        shaping, self._knobs = self._knobs, _EVERY_MOVE
+        self._control[kernel.EVERY_MOVE] = True
         # Its bounds for positions that are not proven come from that search: of no use here.
         self._table.fill(0)
         exact = False
@@ -203,7 +175,6 @@ class Engine:
                 score = value
                 line = self._line(position) if value > 0 else line
             exact = not shorter
-        self._knobs = shaping
         return line, score, exact
 
     def _line(self, position: Position) -> tuple[Action, ...]:
@@ -274,6 +245,7 @@ class Engine:
         self._past = np.zeros(len(before) + kernel.MAX_PLY + 4, np.int64)
         self._past[: len(before) + 1] = [*before, _key(position)]
         self._control[kernel.PAST] = len(before)
+        self._control[kernel.EVERY_MOVE] = self._every_move
         self._root = encode(position)
         # A table knows nothing of the game before: with a position that must not come again, what
         # it says of one that might lead there does not hold.
@@ -304,7 +276,7 @@ class Engine:
             control[kernel.LIMIT] = budget.next_look(int(control[kernel.NODES]))
             if kernel.run(
                 self._stack, self._moves, self._past, self._table, self._history, self._killers,
-                self._reach, self._back, *self._tables, self._knobs,
+                self._reach, self._back, *self._tables,
                 self._endgames.words, self._endgames.long, self._endgames.most, control,
             ):  # fmt: skip
                 return True
