@@ -182,6 +182,7 @@ class _Engine:
         table = self._store.get(deal_of(position).names, 4) if self._store else None
         found = self._engine.analyse(
             position,
+            exact=False,
             seconds=ms / 1000 if seconds is None and nodes is None else seconds,
             nodes=nodes,
             history=history,

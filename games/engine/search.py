@@ -97,14 +97,15 @@ class Engine:
         depth: int = MOST_DEPTH,
         history: Sequence[Position] = (),
         table: Table = EMPTY,
+        exact: bool = True,
         clock: Callable[[], float] = time.perf_counter,
     ) -> Analysis:
         """The best move that the budget finds; with none, a search to `depth`.
 
         With a `table` of the deal's endgames, what it knows is taken from it.
 
-        `history` is the game so far, with or without the position itself. What is left of the
-        budget when the position is proven goes into how long the win takes at least.
+        `history` is the game so far, with or without the position itself. `exact`: what is left of
+        the budget when the position is proven goes into how long the win takes at least.
         """
         budget = _Budget(clock, seconds, nodes)
         legal = position.legal_moves()
@@ -131,9 +132,11 @@ class Engine:
                 break
         proven = Proof(None, None) if plies == 0 else None
         if abs(score) > WON:
-            line, score, exact = self._shortest(position, line, score, budget)
+            known = False
+            if exact:
+                line, score, known = self._shortest(position, line, score, budget)
             winner = position.turn if score > 0 else position.turn.other
-            proven = Proof(winner, WIN - abs(score) if exact else None)
+            proven = Proof(winner, WIN - abs(score) if known else None)
         searched = int(self._control[kernel.NODES])
         return Analysis(line[0], line, score, reached, searched, budget.spent(), proven)
 

@@ -56,7 +56,7 @@ def _game(engine: Engine, rng: Random, nodes: int) -> Iterator[tuple[int, ...]]:
     result = 0
     while position.outcome() is None and len(history) < MOST_PLIES:
         budget = nodes // 8 if rng.random() < HASTY else nodes
-        found = engine.analyse(position, nodes=budget, history=history)
+        found = engine.analyse(position, nodes=budget, history=history, exact=False)
         if found.action is None or abs(found.score) > WON:
             won = found.score > 0
             result = 1 if won == (position.turn.value == "b") else -1

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from games.engine.search import WON, Engine
+from games.engine.search import WON, Engine, Proof
 from games.engine.selfplay import opening
 from games.engine.table_building import build
 from games.engine.tables import EMPTY, Table
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         speed = figures.add_parser("speed", help="nodes a second and depth from five starts")
         speed.add_argument("--seconds", type=float, nargs="+", default=[1.0, 10.0])
         proofs = figures.add_parser("proofs", help="positions of its own games, proved in time")
-        proofs.add_argument("--men", type=int, default=8, help="7 to 10")
+        proofs.add_argument("--men", type=int, nargs="+", default=[7, 8], help="7 to 10")
         proofs.add_argument("--positions", type=int, default=20, help="of each deal")
         proofs.add_argument("--deals", type=int, default=4, help="random ones of the base deck")
         proofs.add_argument("--seconds", type=float, default=5.0)
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         if options["figure"] == "speed":
             self._speed(seconds)
             return
-        if not 7 <= options["men"] <= FULL:
+        if not all(7 <= men <= FULL for men in options["men"]):
             raise CommandError("--men must lie between 7 and 10")
         if not (1 <= options["positions"] <= 1000 and 1 <= options["deals"] <= 100):
             raise CommandError("--positions must lie between 1 and 1000, --deals between 1 and 100")
@@ -78,20 +78,23 @@ class Command(BaseCommand):
     def _proofs(self, options: dict[str, Any]) -> None:
         rng = random.Random(options["seed"])  # noqa: S311  # positions to measure, not secrets
         engine = Engine(TABLE_BITS)
-        proved, seen, drawn = 0, 0, 0
+        found: dict[int, list[Proof | None]] = {men: [] for men in options["men"]}
         for _ in range(options["deals"]):
             cards = deal("base", rng)
             table = EMPTY if options["no_tables"] else self._table(cards)
-            for position in _positions(engine, cards, rng, options["men"], options["positions"]):
-                found = engine.analyse(position, seconds=options["seconds"], table=table)
-                seen += 1
-                proved += found.proven is not None
-                drawn += found.proven is not None and found.proven.winner is None
-            self.stdout.write(f"{','.join(cards)}: {proved} of {seen} so far")
-        self.stdout.write(
-            f"{options['men']} men: {proved} of {seen} proved in {options['seconds']:g} s"
-            f" ({100 * proved / max(seen, 1):.0f} %), {drawn} of them draws"
-        )
+            for men, proofs in found.items():
+                for position in _positions(engine, cards, rng, men, options["positions"]):
+                    seconds = options["seconds"]
+                    judged = engine.analyse(position, seconds=seconds, table=table, exact=False)
+                    proofs.append(judged.proven)
+            self.stdout.write(f"{','.join(cards)} done")
+        for men, proofs in found.items():
+            proved = [proof for proof in proofs if proof is not None]
+            draws = sum(proof.winner is None for proof in proved)
+            self.stdout.write(
+                f"{men} men: {len(proved)} of {len(proofs)} proved in {options['seconds']:g} s"
+                f" ({100 * len(proved) / max(len(proofs), 1):.0f} %), {draws} of them draws"
+            )
 
     def _table(self, cards: Deal) -> Table:
         began = time.monotonic()
