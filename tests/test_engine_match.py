@@ -20,6 +20,7 @@ from django.core.management import CommandError, call_command, execute_from_comm
 
 from games.engine import levels, match, players
 from games.engine.elo import difference
+from games.engine.evaluation import Weights
 from games.engine.levels import choose
 from games.engine.match import MOST_PLIES, Match, Pair, Played, Score, play_game
 from games.engine.players import Forfeit, Player, Program, parse_setting
@@ -332,12 +333,13 @@ def test_the_engine_is_told_time_and_history(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fake = FakeEngine()
-    monkeypatch.setattr(players, "warm_engine", lambda: fake)
+    monkeypatch.setattr(players, "warm_engine", lambda **_: fake)
     history = [NEAR, START]
     action = parse_setting(text).player().move(START, history, 250, 1)
     assert action == START.legal_moves()[-1]
     (asked,) = fake.asked
     assert asked.pop("table") is EMPTY
+    assert asked.pop("exact") is False
     assert asked == {"seconds": seconds, "nodes": nodes, "clock": clock, "history": history}
 
 
@@ -348,7 +350,7 @@ def test_the_engine_uses_the_tables_that_are_kept(
     text: str, used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = FakeEngine()
-    monkeypatch.setattr(players, "warm_engine", lambda: fake)
+    monkeypatch.setattr(players, "warm_engine", lambda **_: fake)
     parse_setting(text, tmp_path).player().move(FEW, (), 1, 1)
     assert fake.asked[-1]["table"] is EMPTY
     Store(tmp_path).build(tuple(sorted(DEAL)), 4)
@@ -464,6 +466,7 @@ def alive(pid: int) -> bool:
         ("random:nodes=3", "is no player"),
         ("engines", "is no player"),
         ("engine:nodes", "'nodes' is none of nodes=N, seconds=S"),
+        ("engine:weights=none.npz", "there is no file 'none.npz'"),
         ("engine:nodes=0", "'nodes=0' is none of"),
         ("engine:nodes=²", "is none of"),
         ("engine:nodes=5,", "'' is none of"),
@@ -585,3 +588,15 @@ def test_the_command_refuses_in_one_line(
     assert re.search(message, refusal)
     with pytest.raises(CommandError):
         call_command("engine_match", *arguments)
+
+
+def test_the_engine_plays_with_the_weights_it_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "odd.npz"
+    plain = Weights.plain()
+    # Nothing is worth anything but to stand still: another move than our own weights choose.
+    plain._replace(common=-10 * plain.common).save(path)
+    moves = [
+        parse_setting(text).player().move(START, (), 100, 1)
+        for text in ("engine:nodes=3000", f"engine:nodes=3000,weights={path}")
+    ]
+    assert moves[0] != moves[1]

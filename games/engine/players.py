@@ -22,7 +22,8 @@ from games.onitama.position import Action, BadText, Position, parse_move, quoted
 
 try:
     from games.engine.bitboard import deal_of
-    from games.engine.search import Engine
+    from games.engine.evaluation import Weights
+    from games.engine.search import Engine, weighed_by
     from games.engine.table_store import Store
     from games.engine.tables import EMPTY
 except ImportError as _refusal:
@@ -41,8 +42,10 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = MappingProxyType(
         "seconds": (r"[0-9]{1,5}(\.[0-9]{1,6})?", float),
         "cpu": ("[01]", "1".__eq__),
         "tables": ("[01]", "1".__eq__),
+        "weights": (r".+\.npz", Path),
     }
 )
+_TOLD = "nodes=N, seconds=S, cpu=0|1, tables=0|1, weights=FILE.npz"
 # No answer is nearly as long.
 _LONGEST_LINE = 200
 
@@ -80,13 +83,15 @@ class EngineSetting:
     """Thinks for the time of the match unless it is given nodes or seconds of its own.
 
     With `cpu` a second is one of the processor's, which a busy machine takes longer to give.
-    `tables` is a directory: the endgame tables kept there are used, none is built.
+    `tables` is a directory: the endgame tables kept there are used, none is built. `weights` is a
+    file of tune_engine's to judge positions by, in place of our own.
     """
 
     nodes: int | None = None
     seconds: float | None = None
     cpu: bool = False
     tables: Path | None = None
+    weights: Path | None = None
 
     def player(self) -> Player:
         return _Engine(self)
@@ -127,9 +132,12 @@ def _engine(options: str, tables: Path | None) -> EngineSetting:
         name, _, value = option.partition("=")
         form, read = _OPTIONS.get(name, (_NEVER, str))
         if not re.fullmatch(form, value):
-            raise ValueError(f"{quoted(option)} is none of nodes=N, seconds=S, cpu=0|1, tables=0|1")
+            raise ValueError(f"{quoted(option)} is none of {_TOLD}")
         given[name] = read(value)
     given["tables"] = tables if given.get("tables") else None
+    weights = given.get("weights")
+    if weights is not None and not weights.is_file():
+        raise ValueError(f"there is no file {quoted(str(weights))}")
     return EngineSetting(**given)
 
 
@@ -161,9 +169,11 @@ class _Level:
         pass
 
 
-def warm_engine(table_bits: int = 20) -> Engine:
+def warm_engine(table_bits: int = 20, weights: Path | None = None) -> Engine:
     """Loading what was compiled is no part of the first answer."""
-    engine = Engine(table_bits)
+    engine = (
+        Engine(table_bits) if weights is None else weighed_by(Weights.load(weights), table_bits)
+    )
     engine.analyse(Position.start(("tiger", "crab", "monkey", "crane", "ox")), nodes=100)
     return engine
 
@@ -171,7 +181,7 @@ def warm_engine(table_bits: int = 20) -> Engine:
 class _Engine:
     def __init__(self, setting: EngineSetting) -> None:
         self._setting = setting
-        self._engine = warm_engine()
+        self._engine = warm_engine(weights=setting.weights)
         self._store = None if setting.tables is None else Store(setting.tables)
 
     def begin(self) -> None:

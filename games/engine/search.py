@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from games.engine.bitboard import (
     key,
     move_tables,
 )
-from games.engine.evaluation import Tables, tuned_tables
+from games.engine.evaluation import Tables, Weights, tables, tuned_tables
 from games.engine.tables import EMPTY, Table
 from games.onitama.cards import Colour, Step
 from games.onitama.position import Action, Position
@@ -285,6 +286,16 @@ class Engine:
                 return True
             if budget.is_used_up(int(control[kernel.NODES])):
                 return False
+
+
+def weighed_by(weights: Weights, table_bits: int) -> Engine:
+    """An engine with another evaluation than ours."""
+
+    @lru_cache(maxsize=16)
+    def added_up(names: tuple[str, ...]) -> Tables:
+        return tables(names, weights)
+
+    return Engine(table_bits, evaluation=added_up)
 
 
 class _Budget:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from random import Random
 
 import numpy as np
 
 from games.engine.bitboard import HANDS, Array, encode
-from games.engine.evaluation import NAMES, Tables, Weights, tables
-from games.engine.search import WON, Engine
+from games.engine.evaluation import NAMES, Weights
+from games.engine.search import WON, Engine, weighed_by
 from games.onitama.cards import Deal, deal
 from games.onitama.position import Move, Position
 
@@ -24,12 +23,13 @@ COLUMNS = 12
 OPENING = (2, 8)
 HASTY = 0.1
 BASE_SHARE = 0.7
+TABLE_BITS = 16
 
 
 def samples(weights: Weights, *, games: int, nodes: int, seed: int) -> Array:
     """Quiet positions of so many games, one a row, int32."""
     rng = Random(seed)  # noqa: S311  # games, not secrets
-    engine = _engine(weights)
+    engine = weighed_by(weights, TABLE_BITS)
     rows = [row for _ in range(games) for row in _game(engine, rng, nodes)]
     return np.array(rows, np.int32).reshape(-1, COLUMNS)
 
@@ -39,14 +39,6 @@ def hands(sample: Array) -> tuple[list[int], list[int]]:
     dealt = sample[CARDS:SCORE]
     own1, own2, other1, other2, _ = HANDS[sample[ARRANGEMENT]]
     return [int(dealt[own1]), int(dealt[own2])], [int(dealt[other1]), int(dealt[other2])]
-
-
-def _engine(weights: Weights) -> Engine:
-    @lru_cache(maxsize=16)
-    def added_up(names: tuple[str, ...]) -> Tables:
-        return tables(names, weights)
-
-    return Engine(16, evaluation=added_up)
 
 
 def _game(engine: Engine, rng: Random, nodes: int) -> Iterator[tuple[int, ...]]:
