@@ -55,7 +55,9 @@ def test_it_says_where_to_read_why_it_failed(tmp_path: Path) -> None:
 
 
 def test_a_stop_ends_it_at_once(tmp_path: Path) -> None:
-    compiler = Compiler(tmp_path / "log", lambda _: None, [sys.executable, "-c", "import time; time.sleep(60)"])
+    compiler = Compiler(
+        tmp_path / "log", lambda _: None, [sys.executable, "-c", "import time; time.sleep(60)"]
+    )
     compiler.start()
     child = compiler._child
     assert child is not None
