@@ -1,111 +1,135 @@
-"""The eight belts: their rows, what is said of them, and how their strength is reckoned."""
+"""The eight belts move as their pages say: the weak err like people, and none plays alike twice."""
 
 from __future__ import annotations
 
-from datetime import date
-from importlib import import_module
-from math import isclose
+import json
+import time
+from pathlib import Path
+from random import Random
 
 import pytest
-from django.apps import apps
-from django.db import connection
 
-from accounts.models import User
-from games import belts, strengths, thinking
+# Once it is imported the belts play with it, compiled beforehand or not.
+from games.engine import levels, plain, search
+from games.engine.levels import BELTS, LEVELS, choose
 from games.models import Level
-from games.strengths import LADDER, Match
-from tests import world
+from games.onitama.cards import Colour, deal
+from games.onitama.position import Pass, Position
 
-MIGRATION = import_module("games.migrations.0004_belts")
-
-
-def match(stronger: str, weaker: str, won: int, drawn: int, lost: int) -> Match:
-    played = date(2026, 12, 1)
-    return Match(stronger, weaker, won, drawn, lost, 100, 300, "engine_match", played)
-
-
-def ladder(*results: tuple[int, int, int]) -> tuple[Match, ...]:
-    pairs = zip(LADDER[1:], LADDER[:-1], results, strict=True)
-    return tuple(match(upper, lower, *result) for upper, lower, result in pairs)
-
-
-# --- rows -----------------------------------------------------------------------------------
+# Positions of games between the two weakest, each with the moves that win in two.
+IN_TWO = [
+    (Position.parse(case["position"]), set(case["wins"]))
+    for case in json.loads((Path(__file__).parent / "data" / "wins_in_two.json").read_text())
+]
+START = Position.start(("tiger", "crab", "monkey", "crane", "dragon"))
+STUCK = Position.parse("0000200001003010300130401 tiger,ox,mantis,goose,monkey b")
+OVER = Position.parse("0020000000000000000000000 tiger,ox,crab,goose,rooster r")
+# The grandmaster thinks by time.
+STEADY = tuple(BELTS)[:-1]
+CAREFUL = ("brown-belt", "black-belt")
 
 
-@pytest.mark.django_db
-def test_each_is_a_player_who_cannot_log_in() -> None:
-    rows = User.objects.filter(username__in=Level.values)
-    assert {row.username for row in rows} == set(Level.values) == set(LADDER)
-    assert all(row.is_engine and not row.has_usable_password() for row in rows)
-    assert User.objects.filter(username__in=world.OLD_LEVELS, kind="engine").count() == 3
+def test_they_play_with_the_compiled_engine() -> None:
+    assert levels._search() is search
 
 
-@pytest.mark.django_db
-def test_the_migration_back_keeps_who_has_played() -> None:
-    world.against_level(world.person("alice"), Level.GREEN)
-    MIGRATION.remove_belts(apps, connection.schema_editor())
-    left = User.objects.filter(kind="engine").values_list("username", flat=True)
-    assert set(left) == {"green-belt", *world.OLD_LEVELS}
-    MIGRATION.add_belts(apps, connection.schema_editor())
-    assert User.objects.filter(kind="engine").count() == 8 + 3
+def test_there_are_eight_from_the_weakest_up() -> None:
+    assert tuple(BELTS) == tuple(Level.values)
+    assert (*plain.LEVELS, *BELTS) == LEVELS
 
 
-# --- words ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("level", STEADY)
+def test_it_answers_legally_and_always_the_same(level: str) -> None:
+    for position, _ in IN_TWO[:6]:
+        action = choose(position, level, seed=3)
+        assert action in position.legal_moves()
+        assert choose(position, level, seed=3) == action
 
 
-def test_each_belt_has_a_character_of_its_own() -> None:
-    assert [belt.level for belt in belts.BELTS] == list(Level)
-    for words in ("line", "character", "suits", "colour"):
-        assert len({str(getattr(belt, words)) for belt in belts.BELTS}) == len(belts.BELTS)
+@pytest.mark.parametrize("level", BELTS)
+def test_it_passes_where_it_must_and_refuses_a_finished_game(level: str) -> None:
+    assert choose(STUCK, level, seed=1, seconds=0.05) in (Pass("tiger"), Pass("ox"))
+    with pytest.raises(ValueError, match="the game is over"):
+        choose(OVER, level, seed=1)
 
 
-def test_old_levels_lead_to_a_belt() -> None:
-    for name in world.OLD_LEVELS:
-        assert belts.belt(name) is None
-        assert belts.nearest(name) in belts.BELTS
-    for name in Level.values:
-        assert belts.belt(name) is belts.nearest(name)
+@pytest.mark.parametrize("level", STEADY)
+def test_the_order_within_a_hand_changes_nothing(level: str) -> None:
+    blue_1, blue_2, red_1, red_2, side = START.cards
+    other = Position.start((blue_2, blue_1, red_2, red_1, side))
+    for seed in range(3):
+        assert choose(START, level, seed=seed) == choose(other, level, seed=seed)
 
 
-def test_the_stronger_thinks_longer() -> None:
-    needed = [thinking.seconds(name) for name in LADDER]
-    assert needed == sorted(needed)
-    assert all(0 < thinking.seconds(name) <= needed[0] for name in world.OLD_LEVELS)
+@pytest.mark.parametrize("level", STEADY)
+def test_no_two_games_begin_alike(level: str) -> None:
+    assert len({choose(START, level, seed=seed) for seed in range(8)}) > 1
 
 
-# --- strength -------------------------------------------------------------------------------
+def test_the_grandmaster_keeps_to_its_time() -> None:
+    position = IN_TWO[0][0]
+    for seconds in (0.05, 0.3):
+        began = time.thread_time()
+        choose(position, "grandmaster", seed=1, seconds=seconds, history=[START] * 5)
+        assert time.thread_time() - began < seconds + 0.2
 
 
-@pytest.mark.parametrize(
-    ("result", "step"),
-    [((100, 0, 100), 0), ((150, 0, 50), 190.8), ((120, 40, 40), 147.2), ((0, 200, 0), 0)],
-)
-def test_a_step_follows_from_the_score(result: tuple[int, int, int], step: float) -> None:
-    found = match("yellow-belt", "white-belt", *result)
-    assert isclose(found.step, step, abs_tol=0.1)
+@pytest.mark.parametrize("level", CAREFUL)
+def test_the_strong_ones_overlook_no_win_in_two(level: str) -> None:
+    for position, wins in IN_TWO[:20]:
+        assert str(choose(position, level, seed=1)) in wins
 
 
-def test_even_a_match_without_a_loss_has_a_step() -> None:
-    assert 800 < match("yellow-belt", "white-belt", 200, 0, 0).step < 1100
+def overlooked(level: str, seeds: int) -> float:
+    """The share of wins in two that it does not play."""
+    missed = [
+        str(choose(position, level, seed=seed)) not in wins
+        for position, wins in IN_TWO
+        for seed in range(seeds)
+    ]
+    return sum(missed) / len(missed)
 
 
-def test_the_ladder_is_the_sum_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    three_quarters = (150, 0, 50)
-    extra = match("white-belt", "random", 190, 0, 10)
-    monkeypatch.setattr(strengths, "MATCHES", (*ladder(*[three_quarters] * 7), extra))
-    assert strengths.elo() == {name: 191 * n for n, name in enumerate(LADDER)}
-    assert set(strengths.steps()) == set(LADDER[1:])
+def test_the_white_belt_overlooks_a_win_in_two_every_other_time() -> None:
+    assert 0.4 < overlooked("white-belt", 3) < 0.6
 
 
-def test_half_a_ladder_says_nothing_of_strength(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strengths, "MATCHES", ladder(*[(150, 0, 50)] * 7)[:6])
-    assert strengths.elo() == {}
-    assert belts.BELTS[2].elo is None
+def test_each_belt_overlooks_less_than_the_one_below() -> None:
+    shares = [overlooked(level, 1) for level in ("white-belt", "yellow-belt", "green-belt")]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] < 0.2
 
 
-def test_what_is_recorded_is_sound() -> None:
-    known = set(LADDER) | set(world.OLD_LEVELS)
-    for recorded in strengths.MATCHES:
-        assert {recorded.stronger, recorded.weaker} <= known
-        assert recorded.low <= recorded.step <= recorded.high
-        assert recorded.command.startswith("python manage.py engine_match")
+def points(stronger: str, weaker: str, games: int) -> float:
+    won = 0.0
+    for number in range(games):
+        rng = Random(number // 2)
+        position = Position.start(deal("base", rng))
+        players = dict(zip(Colour, (stronger, weaker), strict=True))
+        if number % 2:
+            players = dict(zip(Colour, (weaker, stronger), strict=True))
+        history: list[Position] = []
+        while (outcome := position.outcome()) is None and len(history) < 200:
+            level = players[position.turn]
+            action = choose(position, level, seed=number, history=history)
+            history.append(position)
+            position = position.play(action)
+        won += 0.5 if outcome is None else players[outcome.winner] == stronger
+    return won
+
+
+def test_the_white_belt_beats_whoever_moves_at_random() -> None:
+    assert points("white-belt", "random", 40) >= 38
+
+
+def test_a_belt_beats_those_far_below() -> None:
+    assert points("green-belt", "white-belt", 12) >= 10
+    assert points("brown-belt", "orange-belt", 6) >= 5
+
+
+@pytest.mark.parametrize("level", BELTS)
+def test_it_moves_although_nothing_is_compiled(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(levels, "_search", lambda: None)
+    position = IN_TWO[0][0]
+    stand_in = plain.choose(position, plain.STAND_INS[level], seed=1)
+    assert choose(position, level, seed=1) == stand_in

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from games.onitama.cards import Colour
 from games.onitama.fallback import dice
@@ -11,6 +12,14 @@ from games.onitama.position import Action, Position
 
 _DEPTHS = {"random": 0, "two-ply": 2, "four-ply": 4}
 LEVELS = tuple(_DEPTHS)
+# Who plays for a belt as long as nothing is compiled.
+STAND_INS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("white-belt", "yellow-belt", "orange-belt"), "two-ply"),
+        **dict.fromkeys(("green-belt", "blue-belt", "brown-belt"), "four-ply"),
+        **dict.fromkeys(("black-belt", "grandmaster"), "four-ply"),
+    }
+)
 
 _WIN = 1_000_000
 _STUDENT = 100
