@@ -525,6 +525,8 @@ def build(
         while found := building.next_level(pool):
             if progress is not None:
                 progress(len(building.tally) - 1, found)
+    # The list may be long, and these have nothing more to say.
+    del building.sides[1]
     tally = np.array(building.tally[:-1], np.int64)
     tally[0] = building.places * ARRANGEMENTS - tally.sum()
     return Built(names, building.most, long_list(building.long), tally, building.parts())
