@@ -1,8 +1,4 @@
-"""Where the computer makes its moves: the only place that calls the engine.
-
-What is compiled is loaded by name and once it is there: it takes memory that only the engine's own
-workers need, and a minute to compile, during which the computer still moves.
-"""
+"""Where the computer makes its moves: the only place that calls the engine."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ from django.utils import timezone
 from accounts.nudge import nudge
 from games import engine_moves, play
 from games.engine import compile as compilation
-from games.engine import plain
+from games.engine import levels
 from games.engine_moves import Claim
 from games.onitama.position import Action, Position
 
@@ -28,39 +24,27 @@ logger = logging.getLogger(__name__)
 
 # One task makes moves for this part of its time limit, and then hands on.
 _PART = 5
-# Who plays for a level as long as nothing is compiled: the others as the strongest old one.
-_STAND_INS = dict.fromkeys(("white-belt", "yellow-belt", "orange-belt"), "two-ply")
-_STRONGEST = "four-ply"
 
 # Who knows endgame tables, from how many men on.
 _WITH_TABLES = {"black-belt", "grandmaster"}
 _MEN = 8
+# By name, and only once it is compiled: what else a worker does needs no Numba.
 _ENDGAMES = "games.endgames"
 BUILD_TABLES = "games.build_tables"
 
 
 def prepare() -> None:
     """Load the engine if it is compiled, so that no move has to wait for that."""
-    if compilation.ready():
-        _load()
-
-
-@cache
-def _load() -> Any:
-    """The module of the levels, ready to move; None, once and for all, if it cannot be loaded."""
     try:
-        levels = import_module("games.engine.levels")
-        if hasattr(levels, "prepare"):
-            levels.prepare()
+        levels.prepare()
     except Exception:
-        logger.exception("The engine cannot be loaded: the computer plays simply.")
-        return None
-    return levels
+        logger.exception("The engine cannot be loaded.")
 
 
 @cache
-def _say_that_nothing_is_compiled() -> None:
-    logger.warning("The engine is not compiled: until it is, the computer plays simply.")
+def _say_once_that_nothing_is_compiled() -> None:
+    if not compilation.ready():
+        logger.warning("The engine is not compiled: until it is, the computer plays simply.")
 
 
 def work() -> bool:
@@ -102,19 +86,9 @@ def _make(claim: Claim) -> None:
 
 def choose(history: Sequence[Position], level: str, *, seed: int, seconds: float | None) -> Action:
     """The level's action in the last of the positions; `seconds` as in a claim."""
+    _say_once_that_nothing_is_compiled()
     *before, position = history
-    if level in plain.LEVELS:
-        return plain.choose(position, level, seed=seed, history=before)
-    # To look costs a few milliseconds, until there is nothing to look for any more.
-    if _load.cache_info().currsize or compilation.ready():
-        levels = _load()
-    else:
-        levels = None
-        _say_that_nothing_is_compiled()
-    if levels is None:
-        stand_in = _STAND_INS.get(level, _STRONGEST)
-        return plain.choose(position, stand_in, seed=seed, history=before)
-    action: Action = levels.choose(
+    return levels.choose(
         position,
         level,
         seed=seed,
@@ -122,7 +96,6 @@ def choose(history: Sequence[Position], level: str, *, seed: int, seconds: float
         history=before,
         tables=_tables(position) if level in _WITH_TABLES else None,
     )
-    return action
 
 
 # --- endgame tables -------------------------------------------------------------------------
@@ -130,7 +103,7 @@ def choose(history: Sequence[Position], level: str, *, seed: int, seconds: float
 
 def _tables(position: Position) -> Any:
     """The tables for this deal, if they are there; else they are asked for, not waited for."""
-    if len(position.board) - position.board.count("0") > _MEN:
+    if len(position.board) - position.board.count("0") > _MEN or not compilation.ready():
         return None
     try:
         table = import_module(_ENDGAMES).get(position)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from django.core.management import CommandError, call_command
 
 from games import engine_room, tasks
 from games.engine import compile as compilation
+from games.engine import levels
 from games.models import Level
 from games.onitama.cards import BLUE
 from games.onitama.position import Action, Position
@@ -23,25 +23,21 @@ START = Position.start(world.DEAL, BLUE)
 
 
 @pytest.fixture(autouse=True)
-def _as_in_a_new_process() -> Iterator[None]:
-    for once in (engine_room._load, engine_room._say_that_nothing_is_compiled):
-        once.cache_clear()
-    yield
-    engine_room._load.cache_clear()
+def _as_in_a_new_process() -> None:
+    engine_room._say_once_that_nothing_is_compiled.cache_clear()
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Stands for the levels with the compiled engine; says what it was asked."""
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the levels were asked, who play the first move there is."""
     asked: list[dict[str, Any]] = []
 
     def choose(position: Position, level: str, **more: Any) -> Action:
         asked.append({"level": level, **more})
         return position.legal_moves()[0]
 
-    stand_in = SimpleNamespace(asked=asked, choose=choose)
-    monkeypatch.setitem(sys.modules, "games.engine.levels", stand_in)
-    return stand_in
+    monkeypatch.setattr(levels, "choose", choose)
+    return asked
 
 
 def choose(level: str, history: list[Position] | None = None) -> Action:
@@ -54,65 +50,39 @@ def ready(monkeypatch: pytest.MonkeyPatch, yes: bool) -> None:
 
 @pytest.mark.parametrize("level", [*Level.values, *world.OLD_LEVELS])
 def test_every_level_moves_where_nothing_is_compiled(
-    monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace, level: str
+    monkeypatch: pytest.MonkeyPatch, level: str
 ) -> None:
     ready(monkeypatch, False)
+    monkeypatch.delitem(sys.modules, "games.engine.search", raising=False)
     assert choose(level) in START.legal_moves()
-    assert not engine.asked
+    assert "games.engine.search" not in sys.modules
 
 
-def test_a_belt_asks_the_engine_once_it_is_compiled(
-    monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace
-) -> None:
-    ready(monkeypatch, False)
-    choose("black-belt")
-    ready(monkeypatch, True)
-    after = START.after(START.legal_moves()[0])
-    choose("black-belt", [START, after])
-    [asked] = engine.asked
-    assert asked.pop("tables") is None
-    assert asked == {"level": "black-belt", "seed": 7, "seconds": 1.5, "history": [START]}
+def test_a_level_is_asked_with_the_whole_game(asked: list[dict[str, Any]]) -> None:
+    choose("black-belt", [START, START.after(START.legal_moves()[0])])
+    expected = {"level": "black-belt", "seed": 7, "seconds": 1.5, "history": [START]}
+    assert asked == [{**expected, "tables": None}]
 
 
-def test_an_old_level_needs_no_engine(
-    monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace
-) -> None:
-    ready(monkeypatch, True)
-    for level in world.OLD_LEVELS:
-        choose(level)
-    assert not engine.asked
-
-
-def test_an_engine_that_cannot_be_loaded_is_tried_once_and_does_without(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    ready(monkeypatch, True)
-    # Importing it raises ImportError.
-    monkeypatch.setitem(sys.modules, "games.engine.levels", None)
-    for level in Level.values:
-        assert choose(level) in START.legal_moves()
-    said = [record.message for record in caplog.records if record.levelno >= logging.ERROR]
-    assert said == ["The engine cannot be loaded: the computer plays simply."]
-
-
-def test_a_worker_loads_the_engine_before_its_first_task(
-    monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace
-) -> None:
-    ready(monkeypatch, True)
+def test_a_worker_loads_the_engine_before_its_first_task(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared: list[bool] = []
-    engine.prepare = lambda: prepared.append(True)
+    monkeypatch.setattr(levels, "prepare", lambda: prepared.append(True))
     engine_room.prepare()
-    engine_room.prepare()
-    choose("white-belt")
     assert prepared == [True]
 
 
+def test_a_worker_whose_engine_cannot_be_loaded_starts_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(levels, "prepare", None)
+    engine_room.prepare()
+    assert "cannot be loaded" in caplog.text
+
+
 def test_it_says_once_that_nothing_is_compiled(
-    monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, asked: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
 ) -> None:
     ready(monkeypatch, False)
-    engine_room.prepare()
-    assert not caplog.records
     for _ in range(3):
         choose("white-belt")
     assert caplog.text.count("The engine is not compiled") == 1
@@ -126,7 +96,7 @@ CARDS = "crab,crane,mantis,ox,tiger"
 
 
 @pytest.fixture
-def endgames(monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace) -> Any:
+def endgames(monkeypatch: pytest.MonkeyPatch, asked: list[dict[str, Any]]) -> Any:
     """Stands for the tables; `table` is what is found there, and `nudged` what was asked for."""
     ready(monkeypatch, True)
     stand_in = SimpleNamespace(table=None, nudged=[], built=[])
@@ -139,33 +109,43 @@ def endgames(monkeypatch: pytest.MonkeyPatch, engine: SimpleNamespace) -> Any:
 
 @pytest.mark.parametrize("level", Level.values)
 def test_the_strongest_have_tables_where_there_are_any(
-    endgames: Any, engine: SimpleNamespace, level: str
+    endgames: Any, asked: list[dict[str, Any]], level: str
 ) -> None:
     endgames.table = object()
     choose(level, [EIGHT_MEN])
     strongest = level in {"black-belt", "grandmaster"}
-    assert engine.asked[0]["tables"] is (endgames.table if strongest else None)
+    assert asked[0]["tables"] is (endgames.table if strongest else None)
     assert not endgames.nudged
 
 
 def test_what_is_not_there_is_asked_for_and_not_waited_for(
-    endgames: Any, engine: SimpleNamespace
+    endgames: Any, asked: list[dict[str, Any]]
 ) -> None:
     choose("grandmaster", [EIGHT_MEN])
     choose("brown-belt", [EIGHT_MEN])
     assert endgames.nudged == [("games.build_tables", CARDS)]
-    assert engine.asked[0]["tables"] is None
+    assert asked[0]["tables"] is None
 
 
-def test_before_eight_men_nobody_looks(endgames: Any, engine: SimpleNamespace) -> None:
+def test_before_eight_men_nobody_looks(endgames: Any, asked: list[dict[str, Any]]) -> None:
     endgames.table = object()
     choose("grandmaster", [NINE_MEN])
-    assert engine.asked[0]["tables"] is None
+    assert asked[0]["tables"] is None
+    assert not endgames.nudged
+
+
+def test_where_nothing_is_compiled_there_are_no_tables(
+    endgames: Any, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready(monkeypatch, False)
+    endgames.table = object()
+    choose("grandmaster", [EIGHT_MEN])
+    assert asked[0]["tables"] is None
     assert not endgames.nudged
 
 
 def test_tables_that_cannot_be_read_hold_no_move_up(
-    endgames: Any, engine: SimpleNamespace, caplog: pytest.LogCaptureFixture
+    endgames: Any, asked: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
 ) -> None:
     endgames.get = None
     assert choose("black-belt", [EIGHT_MEN]) in EIGHT_MEN.legal_moves()
