@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from games import engine_room, tasks
+from games import engine_room, tasks, waking
 from games.engine import compile as compilation
 from games.engine import levels
 from games.models import Level
@@ -86,6 +86,31 @@ def test_it_says_once_that_nothing_is_compiled(
     for _ in range(3):
         choose("white-belt")
     assert caplog.text.count("The engine is not compiled") == 1
+
+
+@pytest.mark.parametrize(
+    ("queue", "done"), [("sweep", []), ("mail", []), ("engine", ["loaded"]), ("tables", [19])]
+)
+def test_each_worker_gets_ready_for_its_own_queue(
+    monkeypatch: pytest.MonkeyPatch, queue: str, done: list[object]
+) -> None:
+    found: list[object] = []
+    monkeypatch.setattr(engine_room, "prepare", lambda: found.append("loaded"))
+    monkeypatch.setattr("games.tasks.os.nice", found.append)
+    queues = SimpleNamespace(consume_from={queue: None})
+    app = SimpleNamespace(amqp=SimpleNamespace(queues=queues))
+    monkeypatch.setattr(tasks, "current_app", app)
+    tasks.get_ready()
+    assert found == done
+
+
+@pytest.mark.parametrize("more", [True, False])
+def test_a_task_hands_on_what_is_left(monkeypatch: pytest.MonkeyPatch, more: bool) -> None:
+    nudged: list[int] = []
+    monkeypatch.setattr(engine_room, "work", lambda: more)
+    monkeypatch.setattr(waking, "wake_engine", nudged.append)
+    tasks.engine_move(7)
+    assert nudged == [7] * more
 
 
 # --- endgame tables -------------------------------------------------------------------------
