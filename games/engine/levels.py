@@ -57,7 +57,7 @@ BELTS: Mapping[str, Belt] = MappingProxyType(
             nodes=4_000, depth=2, overlooks=0.25, forgets=0.3, hurries=0.45, glance=2, noise=28
         ),
         "yellow-belt": Belt(
-            nodes=4_000, depth=3, overlooks=0.08, forgets=0.2, hurries=0.25, glance=2, noise=14
+            nodes=4_000, depth=3, overlooks=0.1, forgets=0.25, hurries=0.3, glance=2, noise=17
         ),
         "orange-belt": Belt(
             nodes=5_000, overlooks=0.05, forgets=0.05, hurries=0.12, glance=3, noise=9
