@@ -49,8 +49,36 @@ class Match:
         return 400 * math.log10(kept / (1 - kept))
 
 
+_COMMAND = "python manage.py engine_match {} {} --games {}{} --seed {}"
+
+
+def _match(
+    stronger: str, weaker: str, *, won: int, drawn: int, lost: int, low: int, high: int
+) -> Match:
+    """One played with nodes alone, which comes out the same everywhere."""
+    command = _COMMAND.format(stronger, weaker, won + drawn + lost, "", 1)
+    return Match(stronger, weaker, won, drawn, lost, low, high, command, date(2026, 11, 30))
+
+
 # In the order in which a page shows them.
-MATCHES: tuple[Match, ...] = ()
+MATCHES: tuple[Match, ...] = (
+    _match("yellow-belt", "white-belt", won=149, drawn=0, lost=51, low=132, high=241),
+    _match("orange-belt", "yellow-belt", won=160, drawn=0, lost=40, low=181, high=301),
+    _match("brown-belt", "blue-belt", won=154, drawn=2, lost=44, low=157, high=273),
+    # A second a move; stopped after 52 of 200 games. Of a pair that gave a point each is taken to
+    # have won one game.
+    Match(
+        "grandmaster",
+        "black-belt",
+        41,
+        5,
+        6,
+        181,
+        386,
+        _COMMAND.format("grandmaster", "black-belt", 52, " --ms 1000", 7),
+        date(2026, 11, 30),
+    ),
+)
 
 
 def steps() -> dict[str, Match]:
