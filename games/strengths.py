@@ -64,7 +64,10 @@ def _match(
 MATCHES: tuple[Match, ...] = (
     _match("yellow-belt", "white-belt", won=149, drawn=0, lost=51, low=132, high=241),
     _match("orange-belt", "yellow-belt", won=160, drawn=0, lost=40, low=181, high=301),
+    _match("green-belt", "orange-belt", won=155, drawn=0, lost=45, low=154, high=276),
+    _match("blue-belt", "green-belt", won=154, drawn=0, lost=46, low=152, high=268),
     _match("brown-belt", "blue-belt", won=154, drawn=2, lost=44, low=157, high=273),
+    _match("black-belt", "brown-belt", won=157, drawn=6, lost=37, low=184, high=297),
     # A second a move; stopped after 52 of 200 games. Of a pair that gave a point each is taken to
     # have won one game.
     Match(
