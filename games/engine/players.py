@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
+from zipfile import BadZipFile
 
 from games.engine import levels, plain
 from games.onitama.position import Action, BadText, Position, parse_move, quoted
@@ -32,8 +33,8 @@ except ImportError as _refusal:
 else:
     NO_ENGINE = ""
 
-# How long beyond its time a program may take: it has to start, too.
-GRACE = 10.0
+# How long beyond its time a program may take: it has to start, too, maybe on a busy machine.
+GRACE = 30.0
 _NEVER = "(?!)"
 # What an engine may be told: how it is written, and read.
 _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = MappingProxyType(
@@ -135,10 +136,18 @@ def _engine(options: str, tables: Path | None) -> EngineSetting:
             raise ValueError(f"{quoted(option)} is none of {_TOLD}")
         given[name] = read(value)
     given["tables"] = tables if given.get("tables") else None
-    weights = given.get("weights")
-    if weights is not None and not weights.is_file():
-        raise ValueError(f"there is no file {quoted(str(weights))}")
+    if weights := given.get("weights"):
+        _check_weights(weights)
     return EngineSetting(**given)
+
+
+def _check_weights(path: Path) -> None:
+    try:
+        Weights.load(path)
+    except OSError as refusal:
+        raise ValueError(f"{quoted(str(path))} cannot be read: {refusal.strerror}") from None
+    except (ValueError, KeyError, EOFError, BadZipFile):
+        raise ValueError(f"{quoted(str(path))} holds no weights") from None
 
 
 def _program(command: str) -> ProgramSetting:
