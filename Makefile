@@ -7,12 +7,14 @@ BIN := $(VENV)/bin
 CHECK := env -i PATH="$$PATH" HOME="$$HOME" ONITAMA_DATA=$(VENV)/check \
 	SITE_URL=https://onitama.example EMAIL_URL=smtp://mail.onitama.example $(BIN)/python manage.py
 
-.PHONY: play test lint format lock venv runtime development
+.PHONY: play test lint engine format lock venv runtime development
 
 play: runtime
 	@exec $(BIN)/python -m onitama_site.runner
 
-test: lint
+# One core compiles while the other reads.
+test: development
+	@$(MAKE) --no-print-directory -j2 lint engine
 	@exec $(BIN)/python -m tests
 
 lint: development
@@ -22,6 +24,9 @@ lint: development
 	$(BIN)/mypy
 	$(CHECK) makemigrations --check --dry-run
 	$(CHECK) check --deploy --fail-level WARNING
+
+engine: development
+	$(BIN)/python -m games.engine.compile
 
 format: development
 	$(BIN)/ruff check --fix

@@ -45,15 +45,23 @@ def _quick_passwords() -> Iterator[None]:
         yield
 
 
+FLUSHED = pytest.StashKey[bool]()
+
+
 @pytest.fixture(autouse=True)
 def _levels_stay(request: pytest.FixtureRequest) -> None:
-    """The flush after a test with transactions of its own takes the migrations' rows too.
+    """The flush after a test with transactions of its own takes the migrations' rows too; those
+    without come after it where one process of the suite takes over what another has left.
 
     serialized_rollback would bring them back, but cannot follow a test that does without it.
     """
     marker = request.node.get_closest_marker("django_db")
-    if marker and marker.kwargs.get("transaction"):
-        request.getfixturevalue("transactional_db")
+    if not marker:
+        return
+    flushes = bool(marker.kwargs.get("transaction"))
+    if flushes or request.config.stash.get(FLUSHED, False):
+        request.getfixturevalue("transactional_db" if flushes else "db")
+        request.config.stash[FLUSHED] = True
         for name in (*Level.values, *world.OLD_LEVELS):
             User.objects.get_or_create(username=name, defaults={"kind": User.Kind.ENGINE})
 

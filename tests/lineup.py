@@ -13,9 +13,9 @@ LEFT_OUT = pytest.StashKey[int]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--only-database",
+        "--again",
         action="store_true",
-        help="leave out what touches no database: it has run on another one",
+        help="after a run on another database: leave out what would show the same",
     )
 
 
@@ -26,18 +26,21 @@ def pytest_collection_modifyitems(
     """Between pytest-randomly, which shuffles, and pytest-django, which keeps the order of those
     that need the same of the database. One that begins late and takes long has both wait for it.
     """
-    if config.getoption("only_database"):
-        left_out = [item for item in items if not touches_database(item)]
-        items[:] = [item for item in items if touches_database(item)]
+    if config.getoption("again"):
+        left_out = [item for item in items if not is_worth_it_again(item)]
+        items[:] = [item for item in items if is_worth_it_again(item)]
         config.hook.pytest_deselected(items=left_out)
         config.stash[LEFT_OUT] = len(left_out)
     items.sort(key=turn)
     return (yield)
 
 
-def touches_database(item: pytest.Item) -> bool:
-    """Whether pytest-django lets it; or it goes by the address of the database itself."""
-    marked = any(map(item.get_closest_marker, ("django_db", "every_database")))
+def is_worth_it_again(item: pytest.Item) -> bool:
+    """Whether pytest-django lets it use the database, or it goes there by itself; what a browser
+    shows is the same on each."""
+    if any(map(item.get_closest_marker, ("browser", "once"))):
+        return False
+    marked = any(map(item.get_closest_marker, ("django_db", "again")))
     return marked or not DATABASE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 
 
@@ -66,5 +69,5 @@ def pytest_terminal_summary(
 ) -> None:
     if left_out := config.stash.get(LEFT_OUT, 0):
         terminalreporter.write_line(
-            f"{left_out} tests that touch no database were left out (--only-database)."
+            f"--again: {left_out} tests left out that show the same on every database"
         )

@@ -179,7 +179,7 @@ def test_it_parries_a_win(level: str) -> None:
     assert parried > 10
 
 
-@pytest.mark.parametrize(("level", "depth", "count"), [("two-ply", 2, 60), ("four-ply", 4, 8)])
+@pytest.mark.parametrize(("level", "depth", "count"), [("two-ply", 2, 60), ("four-ply", 4, 5)])
 def test_cutting_loses_nothing(level: str, depth: int, count: int) -> None:
     several = drawn = 0
     for position in middle_games(count, random.Random(11)):
@@ -205,7 +205,7 @@ def test_cutting_loses_nothing(level: str, depth: int, count: int) -> None:
 
 def test_a_sooner_win_goes_before_a_later_one() -> None:
     checked = 0
-    for position in middle_games(150, random.Random(2)):
+    for position in middle_games(100, random.Random(2)):
         if position.winning(position.legal_moves()):
             continue
         # Three plies win: whatever the other side does, the next move ends it.
@@ -275,11 +275,11 @@ def test_each_level_beats_the_one_below() -> None:
 
 def test_four_plies_are_quick() -> None:
     times = []
-    for position in middle_games(100, random.Random(23)):
+    for position in middle_games(40, random.Random(23)):
         began = time.process_time()
         choose(position, "four-ply", seed=1)
         times.append(time.process_time() - began)
-    assert sorted(times)[95] < 0.7
+    assert sorted(times)[37] < 0.7
 
 
 # Without the engine

@@ -369,6 +369,28 @@ def test_the_engine_uses_the_tables_that_are_kept(
     assert men("engine:tables=0") == men("engine") == EMPTY.men
 
 
+@pytest.mark.parametrize(("level", "loaded"), [("random", 0), ("black-belt", 1)])
+def test_a_belt_is_loaded_before_its_first_move(
+    level: str, loaded: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(levels, "prepare", lambda: calls.append("prepared"))
+    parse_setting(level).player()
+    assert len(calls) == loaded
+
+
+def test_a_level_is_told_time_and_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def choose(position: Position, level: str, **told: Any) -> Action:
+        asked.append({"level": level, **told})
+        return position.legal_moves()[0]
+
+    monkeypatch.setattr(levels, "choose", choose)
+    parse_setting("random").player().move(START, [NEAR], 250, 8)
+    assert asked == [{"level": "random", "seed": 8, "seconds": 0.25, "history": [NEAR]}]
+
+
 def test_the_engine_judges_by_the_weights_it_is_given(tmp_path: Path) -> None:
     path = tmp_path / "some.npz"
     with pytest.raises(ValueError, match="cannot be read: No such file"):
@@ -473,7 +495,7 @@ def test_a_forfeit_ends_the_game_not_the_match(tmp_path: Path) -> None:
 
 def test_no_program_outlives_the_match(tmp_path: Path) -> None:
     note = tmp_path / "pids"
-    script = f"echo $$ > {note}; sleep 60 & echo $! >> {note}; echo hello; sleep 60"
+    script = f"read asked; echo $$ > {note}; sleep 60 & echo $! >> {note}; echo hello; sleep 60"
     player = Program(["sh", "-c", script])
     with pytest.raises(Forfeit, match="said 'hello'"):
         player.move(START, (), 1, 0)

@@ -281,6 +281,7 @@ def within(factor: float, taken: dict[str, float]) -> bool:
 
 # A hash more or less is a factor of nearly two. The clock is the processor's: what else this
 # machine does meanwhile is not measured.
+@pytest.mark.once
 @override_settings(PASSWORD_HASHERS=hashers.REAL)
 def test_a_log_in_that_fails_takes_the_same_time() -> None:
     def deed(held: str) -> None:
@@ -289,6 +290,7 @@ def test_a_log_in_that_fails_takes_the_same_time() -> None:
     assert within(1.35, medians(time.process_time, deed))
 
 
+@pytest.mark.once
 @override_settings(PASSWORD_HASHERS=hashers.REAL)
 def test_signing_up_takes_the_same_time() -> None:
     def deed(held: str) -> None:
@@ -297,6 +299,7 @@ def test_signing_up_takes_the_same_time() -> None:
     assert within(1.35, medians(time.process_time, deed))
 
 
+@pytest.mark.once
 def test_asking_for_a_new_password_takes_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here the work differs, so the answer waits for a time that is longer than any."""
 

@@ -17,6 +17,7 @@ from tests import world
 from tests.servers import Mood, PostOffice, Site, at_once, wait_for
 
 pytestmark = [
+    pytest.mark.once,
     pytest.mark.processes,
     pytest.mark.django_db(transaction=True),
 ]

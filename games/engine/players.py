@@ -76,6 +76,8 @@ class LevelSetting:
     level: str
 
     def player(self) -> Player:
+        if self.level not in plain.LEVELS:
+            levels.prepare()
         return _Level(self.level)
 
 

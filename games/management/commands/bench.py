@@ -86,6 +86,8 @@ def _again() -> int:
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "onitama_site.bench.settings",
             "ONITAMA_DATA": directory,
+            # A worker that is killed leaves its own there.
+            "TMPDIR": directory,
             "DATABASE_URL": _scratch(stack, directory),
             "REDIS_URL": server.url,
             "SITE_URL": "http://127.0.0.1:8000",
