@@ -351,8 +351,11 @@ _postman: ContextVar[Postman | None] = ContextVar("postman", default=None)
 
 
 def _connect() -> smtplib.SMTP:
-    host, port, context = settings.EMAIL_HOST, settings.EMAIL_PORT, ssl.create_default_context()
+    host, port = settings.EMAIL_HOST, settings.EMAIL_PORT
     name, timeout = _greeting(), settings.EMAIL_TIMEOUT
+    # Reading the certificates takes as long as all else.
+    ciphered = settings.EMAIL_USE_SSL or settings.EMAIL_USE_TLS
+    context = ssl.create_default_context() if ciphered else None
     smtp = (
         smtplib.SMTP_SSL(host, port, name, timeout=timeout, context=context)
         if settings.EMAIL_USE_SSL

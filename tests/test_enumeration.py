@@ -257,7 +257,7 @@ def test_changing_ones_address_takes_the_same_work(monkeypatch: pytest.MonkeyPat
 
 
 def measured(
-    clock: Callable[[], float], deed: Callable[[str], Any], rounds: int = 5
+    clock: Callable[[], float], deed: Callable[[str], Any], rounds: int = 3
 ) -> dict[str, list[float]]:
     """For each kind of address, all measured in turn; the first round warms up."""
     times: dict[str, list[float]] = {holders: [] for holders in HOLDERS}

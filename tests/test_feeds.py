@@ -6,7 +6,7 @@ import io
 import logging
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -332,8 +332,9 @@ def log(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
         if isinstance(h, logging.StreamHandler) and isinstance(h.formatter, KeylessFormatter)
     )
     # Not by setStream: it flushes the one before, which another test may have closed.
-    monkeypatch.setattr(handler, "stream", io.StringIO())
-    return handler.stream
+    text = io.StringIO()
+    monkeypatch.setattr(handler, "stream", text)
+    return text
 
 
 def test_no_line_of_the_log_has_the_key(

@@ -128,6 +128,23 @@ class Run:
         return self.child.process.wait()
 
 
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data as a first start leaves them, before anything runs."""
+    data = tmp_path_factory.mktemp("prepared") / "data"
+    data.mkdir(mode=0o700)
+    code = "from onitama_site import runner; runner.configure(8000); runner.prepare()"
+    command = [sys.executable, "-c", code]
+    subprocess.run(command, cwd=ROOT, env=clean_environment(data), check=True)
+    return data
+
+
+@pytest.fixture
+def second_start(prepared: Path, tmp_path: Path) -> None:
+    """It has been started before here, which saves seconds."""
+    shutil.copytree(prepared, tmp_path / "data")
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
     runs: list[Run] = []
@@ -197,6 +214,7 @@ def test_it_serves_the_site_and_keeps_its_data(start: Callable[..., Run], tmp_pa
         assert (data / name).stat().st_mtime_ns == seen.st_mtime_ns, f"{name} was made anew"
 
 
+@pytest.mark.usefixtures("second_start")
 def test_it_refuses_data_that_is_being_served(start: Callable[..., Run], tmp_path: Path) -> None:
     address = start().address()
     second = start()
@@ -205,6 +223,7 @@ def test_it_refuses_data_that_is_being_served(start: Callable[..., Run], tmp_pat
     assert status_of(f"{address}/") == 200
 
 
+@pytest.mark.usefixtures("second_start")
 def test_it_takes_the_next_free_port(start: Callable[..., Run]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
@@ -268,6 +287,7 @@ def test_it_says_what_of_its_data_cannot_be_used(
 # --- stopping -----------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("second_start")
 def test_it_stops_in_order_at_ctrl_c(start: Callable[..., Run]) -> None:
     run = start()
     processes = run.at_rest()
@@ -286,6 +306,7 @@ def test_it_stops_in_order_at_ctrl_c(start: Callable[..., Run]) -> None:
         assert max(gone[process] for process in earlier) <= min(gone[process] for process in later)
 
 
+@pytest.mark.usefixtures("second_start")
 def test_a_worker_finishes_its_task(
     start: Callable[..., Run], post_office: PostOffice, tmp_path: Path
 ) -> None:
@@ -300,6 +321,7 @@ def test_a_worker_finishes_its_task(
     assert mail_was_sent(tmp_path / "data")
 
 
+@pytest.mark.usefixtures("second_start")
 def test_a_second_ctrl_c_leaves_nothing_behind(
     start: Callable[..., Run], post_office: PostOffice, tmp_path: Path
 ) -> None:
@@ -330,6 +352,7 @@ def mail_was_sent(data: Path) -> bool:
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
+@pytest.mark.usefixtures("second_start")
 def test_ctrl_c_at_a_terminal_ends_make_well_too(tmp_path: Path) -> None:
     makefile = tmp_path / "Makefile"
     makefile.write_text(f"play:\n\t@exec {sys.executable} -m onitama_site.runner\n")
@@ -377,6 +400,7 @@ def read_until(terminal: int, words: bytes) -> None:
     ],
     ids=["web", "beat", "worker", "broker"],
 )
+@pytest.mark.usefixtures("second_start")
 def test_one_that_dies_takes_the_rest_along(
     start: Callable[..., Run], words: list[str], name: str
 ) -> None:
@@ -389,6 +413,7 @@ def test_one_that_dies_takes_the_rest_along(
     ends(processes, 1)
 
 
+@pytest.mark.usefixtures("second_start")
 def test_killed_itself_it_leaves_nothing_running(start: Callable[..., Run]) -> None:
     run = start()
     processes = run.at_rest()
