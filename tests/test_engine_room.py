@@ -89,7 +89,7 @@ def test_it_says_once_that_nothing_is_compiled(
 
 
 @pytest.mark.parametrize(
-    ("queue", "done"), [("sweep", []), ("mail", []), ("engine", ["loaded"]), ("tables", [19])]
+    ("queue", "done"), [("sweep", []), ("mail", []), ("engine", ["loaded"]), ("tables", [10])]
 )
 def test_each_worker_gets_ready_for_its_own_queue(
     monkeypatch: pytest.MonkeyPatch, queue: str, done: list[object]
