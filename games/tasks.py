@@ -33,8 +33,8 @@ def engine_move(game_id: int) -> None:
         waking.wake_engine(game_id)
 
 
-# A table that took longer than this is of no use to anybody who plays. Where the memory of a machine
-# is too small, the next worker would be killed over it too: a later move asks again.
+# A table that took longer than this is of no use to anybody who plays. Where a worker was killed
+# because the memory was too small, the next one would be too: a later move asks again.
 @shared_task(
     name=engine_room.BUILD_TABLES,
     time_limit=240,
