@@ -388,7 +388,8 @@ def test_a_level_is_told_time_and_history(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(levels, "choose", choose)
     parse_setting("random").player().move(START, [NEAR], 250, 8)
-    assert asked == [{"level": "random", "seed": 8, "seconds": 0.25, "history": [NEAR]}]
+    told = {"seed": 8, "seconds": 0.25, "history": [NEAR], "clock": time.thread_time}
+    assert asked == [{"level": "random", **told}]
 
 
 def test_the_engine_judges_by_the_weights_it_is_given(tmp_path: Path) -> None:

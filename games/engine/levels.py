@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
@@ -95,12 +96,13 @@ def choose(
     seconds: float | None = None,
     history: Sequence[Position] = (),
     tables: Any = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Action:
     """The level's action; the same for the same position, history, nodes and seed.
 
     `nodes` bounds the positions looked at: the deepest search that was finished then counts.
-    `seconds` matters to the grandmaster alone, and endgame `tables` to those who do not err.
-    `history` is the game so far from its start, with or without the position itself.
+    `seconds` of the `clock` matter to the grandmaster alone, and endgame `tables` to those who do
+    not err. `history` is the game so far from its start, with or without the position itself.
 
     Where nothing is compiled, the belts play in plain Python, the weak ones two plies deep.
     """
@@ -111,7 +113,7 @@ def choose(
         return plain.choose(position, stand_in, seed=seed, nodes=nodes, history=history)
     if not position.legal_moves():
         raise ValueError("the game is over")
-    turn = _Turn(search, _in_order(position), history, dice(position, seed))
+    turn = _Turn(search, _in_order(position), history, dice(position, seed), clock)
     if nodes is not None:
         return turn.choose(replace(belt, nodes=min(nodes, belt.nodes), seconds=None), tables)
     return turn.choose(belt if seconds is None else belt.given(seconds), tables)
@@ -188,6 +190,7 @@ class _Turn:
     position: Position
     history: Sequence[Position]
     rng: Random
+    clock: Callable[[], float]
 
     def choose(self, belt: Belt, tables: Any) -> Action:
         legal = self.position.legal_moves()
@@ -235,6 +238,7 @@ class _Turn:
             history=self.history,
             table=self.search.EMPTY if tables is None else tables,
             exact=False,
+            clock=self.clock,
         )
         assert found.action is not None  # noqa: S101 - the game is not over
         return found.action

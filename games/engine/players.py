@@ -172,9 +172,16 @@ class _Level:
         pass
 
     def move(self, position: Position, history: Sequence[Position], ms: int, seed: int) -> Action:
-        # A level that goes by nodes does not care for the time.
-        seconds = ms / 1000
-        return levels.choose(position, self.level, seed=seed, seconds=seconds, history=history)
+        # A level that goes by nodes does not care for the time; for the other one a second is the
+        # processor's, so that a busy machine does not weaken it.
+        return levels.choose(
+            position,
+            self.level,
+            seed=seed,
+            seconds=ms / 1000,
+            history=history,
+            clock=time.thread_time,
+        )
 
     def close(self) -> None:
         pass
