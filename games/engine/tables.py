@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from games.engine.bitboard import GOAL, SQUARES, Array, count, encode, lowest, turned
+from games.engine.bitboard import ARRANGEMENTS, GOAL, SQUARES, Array, count, encode, lowest, turned
 from games.onitama.position import Position
 
 # A table holds two masters, and up to so many students a side.
@@ -142,13 +142,24 @@ def probe(
 
 
 def long_list(found: dict[int, Array]) -> Array:
-    """The list from what was found at each distance: placement << 30 | arrangements' bits."""
-    entries = [np.zeros(0, dtype=np.int64)]
-    for distance, notes in found.items():
-        for arrangement in range(30):
-            places = notes[notes >> arrangement & 1 == 1] >> 30
-            entries.append((places << 5 | arrangement) << _LENGTH_BITS | distance)
-    return np.sort(np.concatenate(entries))
+    """The list from what was found at each distance: placement << 30 | arrangements' bits.
+
+    Takes each from `found` as it goes: in some deals they are many.
+    """
+    every = (1 << ARRANGEMENTS) - 1
+    entries = np.empty(
+        sum(int(np.bitwise_count(notes & every).sum()) for notes in found.values()), np.int64
+    )
+    filled = 0
+    while found:
+        distance, notes = found.popitem()
+        for arrangement in range(ARRANGEMENTS):
+            places = notes[notes >> arrangement & 1 == 1] >> ARRANGEMENTS
+            part = entries[filled : filled + len(places)]
+            part[:] = (places << 5 | arrangement) << _LENGTH_BITS | distance
+            filled += len(places)
+    entries.sort()
+    return entries
 
 
 class Table(NamedTuple):
