@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -144,6 +145,28 @@ def test_it_drops_a_spoilt_file_and_builds_anew(
     later.build(NAMES, 4)
     assert path.read_bytes() == whole
     assert len(builder.builds) == 2
+
+
+def test_it_does_not_drop_a_file_that_took_the_place_of_a_spoilt_one(
+    store: Store, builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.build(NAMES, 4)
+    path = kept(store)
+    whole = path.read_bytes()
+    flip(path, 4096)
+    checksum = table_store._checksum
+
+    def overtaken(file: BinaryIO) -> int:
+        path.with_suffix(".part").write_bytes(whole)
+        path.with_suffix(".part").rename(path)
+        return checksum(file)
+
+    later = Store(store.directory)
+    with monkeypatch.context() as patched:
+        patched.setattr(table_store, "_checksum", overtaken)
+        assert later.get(NAMES, 4) is None
+    assert path.read_bytes() == whole
+    assert later.get(NAMES, 4) is not None
 
 
 def test_it_does_not_take_another_deals_file(store: Store, builder: Builder) -> None:

@@ -128,17 +128,14 @@ class Store:
                 inode = os.fstat(file.fileno()).st_ino
                 known = self._opened.pop(path, None)
                 if known is None or known.inode != inode:
-                    known = _Opened(inode, _mapped(file, path, checked))
+                    known = _read(file, path, checked)
         except FileNotFoundError:
             self._opened.pop(path, None)
             return None
         except OSError as error:
             logger.warning("%s: %s", path, error.strerror)
             return None
-        except _Damaged as error:
-            logger.warning("%s is dropped: %s", path, error)
-            with suppress(OSError):
-                path.unlink()
+        if known is None:
             return None
         self._opened[path] = known
         while len(self._opened) > _OPEN:
@@ -220,6 +217,26 @@ def _write(file: BinaryIO, built: Built) -> None:
     header = _Header(built.names, built.most, words, built.long.size, built.tally.size, checksum)
     file.seek(0)
     file.write(bytes(header))
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None
+
+
+def _read(file: BinaryIO, path: Path, checked: bool) -> _Opened | None:
+    """What is in a file; one that is damaged is dropped, unless another took its place."""
+    inode = os.fstat(file.fileno()).st_ino
+    try:
+        return _Opened(inode, _mapped(file, path, checked))
+    except _Damaged as error:
+        logger.warning("%s is dropped: %s", path, error)
+        if _inode(path) == inode:
+            with suppress(OSError):
+                path.unlink()
+        return None
 
 
 def _mapped(file: BinaryIO, path: Path, checked: bool) -> Table:
