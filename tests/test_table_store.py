@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -202,6 +203,24 @@ def test_it_drops_what_was_not_used_for_longest(store: Store, builder: Builder) 
     assert sum(path.stat().st_size for path in store.directory.glob("*.table")) <= store.limit
     # Who has the dropped one open reads on.
     assert int(used[1].words[-1]) == len(PAIRS) - 1
+
+
+def test_it_closes_what_was_dropped(store: Store, builder: Builder) -> None:
+    opened = weakref.ref(store.build(NAMES, 4).words)
+    assert opened() is not None
+    # By another process.
+    kept(store).unlink()
+    assert store.get(OTHERS[0], 4) is None
+    assert opened() is None
+
+
+def test_it_closes_what_it_drops_before_it_builds(store: Store, builder: Builder) -> None:
+    store.limit = 8 * MEGABYTE
+    opened = weakref.ref(store.build(NAMES, 4).words)
+    while_building: list[object] = []
+    builder.meanwhile = lambda: while_building.append(opened())
+    store.build(OTHERS[0], 4)
+    assert while_building == [None]
 
 
 def test_it_refuses_what_is_larger_than_the_limit(store: Store, builder: Builder) -> None:

@@ -28,7 +28,7 @@ from games.engine.tables import DIGITS, PAIRS, STARTS, STUDENTS, Table
 logger = logging.getLogger(__name__)
 
 LIMIT = 4 << 30
-# Open at once in a process: one that was dropped takes room on the disk for as long.
+# Open at once in a process.
 _OPEN = 4
 _MAGIC = f"onitama endgame table 1, {sys.byteorder} endian"
 _HEADER = 4096
@@ -91,6 +91,7 @@ class Store:
 
     def get(self, names: tuple[str, ...], men: int = 6) -> Table | None:
         """The deal's table for so many men or more, if there is one; it counts as used."""
+        self._close_dropped()
         for more in sorted(STUDENTS, reverse=True):
             if more >= men and (table := self._open(self._path(names, more))) is not None:
                 return table
@@ -144,6 +145,12 @@ class Store:
             os.utime(path)
         return known.table
 
+    def _close_dropped(self) -> None:
+        """Those that no path leads to any more: they take room on the disk while they are open."""
+        for path, known in list(self._opened.items()):
+            if _inode(path) != known.inode:
+                self._opened.pop(path, None)
+
     @contextmanager
     def _alone(self, wait: bool) -> Iterator[None]:
         """The lock goes with the process, so one that died holds nobody up."""
@@ -178,6 +185,7 @@ class Store:
                 break
             path.unlink(missing_ok=True)
             total -= used
+        self._close_dropped()
 
     def _keep(self, built: Built, path: Path) -> None:
         part = path.with_suffix(".part")
