@@ -339,8 +339,20 @@ def test_it_is_not_held_up_by_a_builder_that_died(
     assert files(store) == {"boar-crab-elephant-horse-ox-4.part"}
     with pytest.raises(Busy):
         store.build(OTHERS[0], 4, wait=False)
+    assert files(store) == {"boar-crab-elephant-horse-ox-4.part"}
     dead_builder.send_signal(signal.SIGKILL)
     dead_builder.wait(60)
     assert store.get(NAMES, 4) is None
     store.build(OTHERS[0], 4, wait=False)
     assert files(store) == {"boar-crab-elephant-horse-rabbit-4.table"}
+
+
+def test_it_removes_what_a_dead_builder_left_though_nothing_is_to_be_built(
+    store: Store, builder: Builder, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.build(NAMES, 4)
+    left = store.directory / "boar-crab-elephant-horse-tiger-4.part"
+    left.write_bytes(bytes(3 * MEGABYTE))
+    store.build(NAMES, 4)
+    assert files(store) == {"boar-crab-elephant-horse-ox-4.table"}
+    assert f"{left} is removed, 3 MB" in caplog.text

@@ -109,6 +109,7 @@ class Store:
         path = self._path(names, men)
         try:
             with self._alone(wait):
+                self._clear_up()
                 table = self.get(names, men)
                 if table is None:
                     self._prepare(_HEADER + 4 * _words(men))
@@ -162,9 +163,14 @@ class Store:
                 raise Busy(f"a table is being built in {self.directory}") from None
             yield
 
-    def _prepare(self, size: int) -> None:
+    def _clear_up(self) -> None:
+        """Whoever began these died: nobody else is building, and no limit counts them."""
         for left in self.directory.glob("*.part"):
-            left.unlink(missing_ok=True)
+            size = left.stat().st_size
+            left.unlink()
+            logger.warning("%s is removed, %d MB: its build was not finished", left, size >> 20)
+
+    def _prepare(self, size: int) -> None:
         if size > self.limit:
             raise CannotKeep(f"a table takes {size >> 20} MB, the limit is {self.limit >> 20} MB")
         self._make_room(size)
