@@ -259,14 +259,33 @@ def test_it_says_when_it_may_not_write(tmp_path: Path, builder: Builder) -> None
     assert builder.builds == []
 
 
-def test_it_leaves_nothing_when_building_fails(store: Store, builder: Builder) -> None:
+def test_it_leaves_nothing_when_the_memory_runs_out(store: Store, builder: Builder) -> None:
     def fail() -> None:
         raise MemoryError
 
     builder.meanwhile = fail
-    with pytest.raises(MemoryError):
+    with pytest.raises(CannotKeep, match="too little memory to build it"):
         store.build(NAMES, 4)
     assert files(store) == set()
+
+
+def test_it_leaves_a_file_that_it_has_no_memory_to_read(
+    store: Store,
+    builder: Builder,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store.build(NAMES, 4)
+
+    def fail(_: object) -> int:
+        raise MemoryError
+
+    later = Store(store.directory)
+    with monkeypatch.context() as patched:
+        patched.setattr(table_store, "_checksum", fail)
+        assert later.get(NAMES, 4) is None
+    assert "too little memory to read it" in caplog.text
+    assert later.get(NAMES, 4) is not None
 
 
 def test_it_builds_one_table_at_a_time(store: Store, builder: Builder) -> None:

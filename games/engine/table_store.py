@@ -1,8 +1,9 @@
 """Keeps endgame tables in a directory of limited size, for all processes of the machine.
 
 A file appears whole or not at all, and is never written again: whoever has it mapped may go on
-reading after it was dropped. Its checksum is compared once by each process, which takes 0.4 s for
-six men, and the time to read 860 MB where they are not in memory yet.
+reading after it was dropped. Its checksum is compared by each process that opens it, and again where
+four others were used since; for six men that takes 0.4 s, and the time to read 860 MB where they
+are not in memory yet.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _CHUNK = 4 << 20
 
 
 class CannotKeep(Exception):
-    """The directory cannot be written, or has no room for the table."""
+    """The directory cannot be written, or there is no room for the table, there or in memory."""
 
 
 class Busy(Exception):
@@ -117,6 +118,8 @@ class Store:
                     table = self._open(path, checked=True)
         except OSError as error:
             raise CannotKeep(f"{self.directory}: {error.strerror or error}") from error
+        except MemoryError as error:
+            raise CannotKeep("there is too little memory to build it") from error
         if table is None:
             raise CannotKeep(f"{path} was gone at once")
         return table
@@ -136,6 +139,9 @@ class Store:
             return None
         except OSError as error:
             logger.warning("%s: %s", path, error.strerror)
+            return None
+        except MemoryError:
+            logger.warning("%s: there is too little memory to read it", path)
             return None
         if known is None:
             return None
