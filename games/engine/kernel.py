@@ -38,8 +38,10 @@ FULL, NARROW, REDUCED, NULL = range(4)
 # Where the loop goes on.
 ENTER, TRY, LEAVE = range(3)
 # What the loop is told and tells.
-PLY, STATE, NODES, LIMIT, VALUE, PAST, BASE, EVERY_MOVE = range(8)
-CONTROLS = 8
+PLY, STATE, NODES, LIMIT, VALUE, PAST, BASE, EVERY_MOVE, TWICE = range(9)
+CONTROLS = 9
+# With TWICE some position of the game has been there twice already: to reach it is a draw, even
+# where the opponent would win from it.
 # Without EVERY_MOVE: quiet moves late in the order are looked at less deep, from this depth on,
 # from this move on, and still less from that one; a move of no consequence is tried first, from
 # this depth on; and close to the end, quiet moves are left out where the position is worth so much
@@ -271,6 +273,7 @@ def run(
     history_length = control[PAST]
     base = control[BASE]
     leaves_out = control[EVERY_MOVE] == 0
+    nowhere_twice = control[TWICE] == 0
     mask = table.shape[0] - 2
     while True:
         node = stack[ply]
@@ -295,21 +298,24 @@ def run(
             other0 = HANDS[arrangement, 2]
             other1 = HANDS[arrangement, 3]
             state = LEAVE
-            position_key = np.int64(0)
-            if depth > 0:
-                position_key = key(own, other, master, prey, arrangement)
-                node[KEY] = position_key
-                past[history_length + ply] = position_key
-                if ply > 0 and node[QUIET_PLIES] >= 6:
-                    # Twice since the root, or a third time in the game, is a draw.
-                    times = 0
-                    steps = min(node[QUIET_PLIES], ply + history_length)
-                    for back_by in range(6, steps + 1, 2):
-                        if past[history_length + ply - back_by] == position_key:
-                            times += 2 if back_by <= ply else 1
-                    if times >= 2:
-                        value = 0
-                        continue
+            position_key = key(own, other, master, prey, arrangement)
+            node[KEY] = position_key
+            past[history_length + ply] = position_key
+            if ply > 0 and node[QUIET_PLIES] >= 6:
+                # Twice since the root, or a third time in the game, is a draw. Where it matters how
+                # long a win takes, only the game counts: the shortest way repeats nothing, and then
+                # a value does not depend on how the search came by it.
+                times = 0
+                steps = min(node[QUIET_PLIES], ply + history_length)
+                for back_by in range(6, steps + 1, 2):
+                    if past[history_length + ply - back_by] == position_key:
+                        if leaves_out and back_by <= ply:
+                            times += 2
+                        elif back_by >= ply:
+                            times += 1
+                if times >= 2:
+                    value = 0
+                    continue
             if ply > 0:
                 if wins_at_once(side, own, master, prey, card0, card1, back):
                     value = WIN - ply - 1
@@ -318,8 +324,14 @@ def run(
                     value = WIN - ply - 3
                     continue
                 if (
-                    (reach[1 - side, other0, TEMPLE] | reach[1 - side, other1, TEMPLE]) >> prey & 1
-                ) != 0 and (other >> TEMPLE & 1) == 0:
+                    nowhere_twice
+                    and (
+                        (reach[1 - side, other0, TEMPLE] | reach[1 - side, other1, TEMPLE]) >> prey
+                        & 1
+                    )
+                    != 0
+                    and (other >> TEMPLE & 1) == 0
+                ):
                     value = ply + 2 - WIN
                     continue
                 if beta <= ply + 2 - WIN:
@@ -362,12 +374,12 @@ def run(
                     if ply > 0 and decides and (stored_depth >= depth or proven):
                         value = stored
                         continue
-            quiet_only = depth <= 0
+            captures_only = depth <= 0
             best = np.int64(-WIN)
             static = np.int64(0)
-            if quiet_only or threats == 0:
+            if captures_only or threats == 0:
                 static = evaluate(own, other, master, prey, arrangement, squares, balance)
-            if quiet_only and (threats == 0 or depth < -EVASIONS):
+            if captures_only and (threats == 0 or depth < -EVASIONS):
                 best = static
                 if best >= beta or ply >= MAX_PLY - 2:
                     value = best
@@ -375,8 +387,8 @@ def run(
                 if best > alpha:
                     node[ALPHA] = best
                     alpha = best
-            elif quiet_only:
-                quiet_only = False
+            elif captures_only:
+                captures_only = False
             elif ply >= MAX_PLY - 2:
                 value = evaluate(own, other, master, prey, arrangement, squares, balance)
                 continue
@@ -385,7 +397,7 @@ def run(
             node[FLOOR] = alpha
             node[BEST] = best
             node[BEST_MOVE] = table_move
-            node[ONLY_CAPTURES] = quiet_only
+            node[ONLY_CAPTURES] = captures_only
             node[NEXT_MOVE] = 0
             # The table's move is often enough, and spares finding the others.
             if table_move >= 0 and table_move != NO_MOVE:
@@ -412,7 +424,7 @@ def run(
                 child[MASTER] = 24 - prey
                 child[PREY] = 24 - master
                 child[ARRANGEMENT] = SWAP[arrangement]
-                child[QUIET_PLIES] = 0
+                child[QUIET_PLIES] = node[QUIET_PLIES] + 1
                 child[NULLED] = 1
                 child[DEPTH] = depth - 1 - 2 - depth // 4
                 child[ALPHA] = -beta
@@ -487,7 +499,7 @@ def run(
                 other = node[OTHER]
                 found = generate(
                     rest, side, node[OWN], other, node[MASTER], node[PREY], node[ARRANGEMENT],
-                    reach, other if node[ONLY_CAPTURES] else ~node[OWN] & ALL, True,
+                    reach, other if node[ONLY_CAPTURES] else ~node[OWN] & ALL, nowhere_twice,
                 )  # fmt: skip
                 if found < 0:
                     rest[0] = HANDS[node[ARRANGEMENT], 0] << 10 | PASS

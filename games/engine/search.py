@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -66,7 +67,7 @@ NOTHING = Unseen({}, {})
 
 
 class Engine:
-    """One search at a time; keeps its memory from call to call, and nothing else.
+    """One search at a time; what it has learnt is forgotten before the next.
 
     With `every_move` it leaves none out and looks at each as deep as at any other.
     """
@@ -81,6 +82,8 @@ class Engine:
         self._evaluation = evaluation
         self._every_move = every_move
         self._whole_table = np.zeros((1 << table_bits, 2), np.int64)
+        # The system gives memory when it is first written: here, not in the first search's time.
+        self._whole_table.fill(0)
         self._stack = np.zeros((kernel.MAX_PLY + 4, kernel.FIELDS), np.int64)
         self._moves = np.zeros((kernel.MAX_PLY + 4, kernel.MAX_MOVES), np.int64)
         self._history = np.zeros((2, 1 << 13), np.int64)
@@ -119,7 +122,7 @@ class Engine:
         self._begin(position, history, nodes, table)
         plies = _tabled(self._endgames, position)
         if plies > 0:
-            return _read_off(self._endgames, position, plies, budget.spent())
+            return _read_off(self._endgames, position, plies, budget)
         line: tuple[Action, ...] = tuple(_end(position)) or (legal[0],)
         score, reached = 0, 0
         for deeper in range(1, depth + 1):
@@ -247,14 +250,13 @@ class Engine:
         self._tables = self._evaluation(deal_of(position).names)
         before = _reversible(position, history)
         self._past = np.zeros(len(before) + kernel.MAX_PLY + 4, np.int64)
-        self._past[: len(before) + 1] = [*before, _key(position)]
+        self._past[: len(before) + 1] = list(map(_key, (*before, position)))
+        twice = {earlier for earlier, times in Counter(before).items() if times > 1}
         self._control[kernel.PAST] = len(before)
         self._control[kernel.EVERY_MOVE] = self._every_move
+        self._control[kernel.TWICE] = bool(twice)
         self._root = encode(position)
-        # A table knows nothing of the game before: with a position that must not come again, what
-        # it says of one that might lead there does not hold.
-        twice = len(set(before)) < len(before)
-        self._endgames = EMPTY if twice and _tabled(table, position) >= 0 else table
+        self._endgames = table if _holds(table, position, twice) else EMPTY
 
     def _start(self, words: Words, ply: int, depth: int, quiet: int) -> None:
         node, control = self._stack[ply], self._control
@@ -324,8 +326,19 @@ def _tabled(table: Table, position: Position) -> int:
     return -1 if table is EMPTY else table.value(position)
 
 
-def _read_off(table: Table, position: Position, plies: int, seconds: float) -> Analysis:
-    line: list[Action] = []
+def _holds(table: Table, position: Position, twice: Collection[Position]) -> bool:
+    """Whether what the table says holds where a game has been at some positions twice.
+
+    It knows nothing of the game, in which they are draws now. A win comes nearer with every ply:
+    it never leads to a position that is as far from the end. Where nobody could force a win,
+    nobody can now.
+    """
+    plies = _tabled(table, position)
+    return plies <= 0 or not any(0 < _plies_left(table, other) < plies for other in twice)
+
+
+def _read_off(table: Table, root: Position, plies: int, budget: _Budget) -> Analysis:
+    line, position = list[Action](), root
     winner = position.turn if plies % 2 else position.turn.other
     score = WIN - plies if plies % 2 else plies - WIN
     for left in range(plies, 0, -1):
@@ -334,7 +347,8 @@ def _read_off(table: Table, position: Position, plies: int, seconds: float) -> A
         action = winning[0] if winning else _slowest(table, position, legal, left - 1)
         line.append(action)
         position = position.after(action)
-    return Analysis(line[0], tuple(line), score, plies, 0, seconds, Proof(winner, plies))
+    proof = Proof(winner, plies)
+    return Analysis(line[0], tuple(line), score, plies, 0, budget.spent(), proof)
 
 
 def _slowest(table: Table, position: Position, legal: list[Action], left: int) -> Action:
@@ -384,15 +398,15 @@ def _key(position: Position) -> int:
     return int(key(words.own, words.other, words.master, words.prey, words.arrangement))
 
 
-def _reversible(position: Position, history: Sequence[Position]) -> list[int]:
-    """The keys of the positions before this one that can come again: those since a capture."""
+def _reversible(position: Position, history: Sequence[Position]) -> list[Position]:
+    """The positions before this one that can come again: those since a capture."""
     before = list(history)
     if before and before[-1] == position:
         before.pop()
     men = 25 - position.board.count("0")
-    kept: list[int] = []
+    kept: list[Position] = []
     for earlier in reversed(before):
         if 25 - earlier.board.count("0") != men:
             break
-        kept.append(_key(earlier))
+        kept.append(earlier)
     return kept[::-1]
