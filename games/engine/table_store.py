@@ -1,9 +1,9 @@
 """Keeps endgame tables in a directory of limited size, for all processes of the machine.
 
 A file appears whole or not at all, and is never written again: whoever has it mapped may go on
-reading after it was dropped. Its checksum is compared by each process that opens it, and again where
-four others were used since; for six men that takes 0.4 s, and the time to read 860 MB where they
-are not in memory yet.
+reading after it was dropped. Its checksum is compared by each process that opens it, and again
+where four others were used since; for six men that takes 0.4 s, and the time to read 860 MB where
+they are not in memory yet.
 """
 
 from __future__ import annotations
