@@ -12,13 +12,18 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
 _HERE = Path(__file__).parent
 # In the order in which they need each other; importing one compiles it.
 MODULES = ("bitboard", "tables", "table_building", "kernel", "search")
+
+
+class CannotCompile(Exception):
+    """The message says why, in a line."""
 
 
 def cache_directory() -> Path:
@@ -75,11 +80,27 @@ def _forget(cache: Path) -> None:
             index.unlink(missing_ok=True)
 
 
-def main() -> int:
-    if not ready():
+def compile_aloud(say: Callable[[str], object]) -> None:
+    """Compile what is not compiled yet; says a line for each module. Raises CannotCompile."""
+    if ready():
+        say("The engine is compiled already.")
+        return
+    try:
+        cache_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
         for number, (name, seconds) in enumerate(compile_all(), 1):
-            sys.stdout.write(f"{number}/{len(MODULES)} {name} {seconds:.1f} s\n")
-            sys.stdout.flush()
+            say(f"{number}/{len(MODULES)} {name} {seconds:.1f} s")
+    except ImportError as error:
+        raise CannotCompile(f"The engine needs what is not installed here: {error}") from error
+    except OSError as error:
+        raise CannotCompile(f"The compiled engine cannot be kept: {error}") from error
+
+
+def main() -> int:
+    try:
+        compile_aloud(partial(print, flush=True))
+    except CannotCompile as refusal:
+        sys.stderr.write(f"{refusal}\n")
+        return 1
     return 0
 
 

@@ -25,17 +25,10 @@ class Command(BaseCommand):
         if nice:
             os.nice(_LEAST_URGENT)
         try:
-            self.compile()
-        except ImportError as error:
-            raise CommandError(f"The engine needs what is not installed here: {error}") from error
-        except OSError as error:
-            raise CommandError(f"The compiled engine cannot be kept: {error}") from error
+            compilation.compile_aloud(self._say)
+        except compilation.CannotCompile as refusal:
+            raise CommandError(refusal) from refusal
 
-    def compile(self) -> None:
-        if compilation.ready():
-            self.stdout.write("The engine is compiled already.")
-            return
-        compilation.cache_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
-        for number, (name, seconds) in enumerate(compilation.compile_all(), 1):
-            self.stdout.write(f"{number}/{len(compilation.MODULES)} {name} {seconds:.1f} s")
-            self.stdout.flush()
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
