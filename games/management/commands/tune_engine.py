@@ -6,16 +6,22 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from django.core.management.base import BaseCommand, CommandError
 
-from games.engine import selfplay, tuning
-from games.engine.bitboard import Array
-from games.engine.evaluation import Weights
+from games.engine.players import NO_ENGINE
+
+# What is missing without it, NO_ENGINE says.
+with suppress(ImportError):
+    import numpy as np
+
+    from games.engine import selfplay, tuning
+    from games.engine.bitboard import Array
+    from games.engine.evaluation import Weights
 
 # Games a process plays before it hands its samples over.
 BATCH = 100
@@ -40,6 +46,8 @@ class Command(BaseCommand):
         parser.add_argument("--samples", type=Path, help="keep the samples here, or take them")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if NO_ENGINE:
+            raise CommandError(NO_ENGINE)
         for name in ("games", "rounds", "nodes", "jobs"):
             if options[name] < 1:
                 raise CommandError(f"--{name} must be at least 1")
@@ -74,7 +82,7 @@ class Command(BaseCommand):
         self.stdout.write(f"  pass {number}: {error:.5f}, on samples held out {unseen:.5f}")
 
 
-_TERMS = tuple(tuning.Terms.__dataclass_fields__)
+_TERMS = () if NO_ENGINE else tuple(tuning.Terms.__dataclass_fields__)
 
 
 def _terms(text: str) -> tuning.Terms:
