@@ -50,7 +50,7 @@ BELTS = (
         _("has just learned the moves"),
         _(
             "Has just learned the moves. Takes a piece that is left hanging, but overlooks cards"
-            " that reach far, and walks past a win in two about every other time."
+            " that reach far, and about every other time overlooks a win that is two moves away."
         ),
         _("The one to begin with, for children too."),
     ),
@@ -112,8 +112,8 @@ BELTS = (
         Level.GRANDMASTER,
         _("thinks longest, knows endings"),
         _(
-            "Thinks for about five seconds over each move, and knows endings by heart once few"
-            " pieces are left. If you beat it, keep the record."
+            "Thinks for up to five seconds over a move, and knows endings by heart once few pieces"
+            " are left. If you beat it, keep the record."
         ),
         _("For whoever wants to know how good a move really was."),
     ),
