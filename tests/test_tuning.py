@@ -99,6 +99,24 @@ def test_the_command_writes_weights_and_says_how_well_they_fit(
     assert "round 1:" in capsys.readouterr().out
 
 
+def test_the_command_keeps_the_samples_and_takes_them_again(tmp_path: Path) -> None:
+    first, second, samples = (tmp_path / name for name in ("1.npz", "2.npz", "samples.npy"))
+    call_command("tune_engine", str(first), games=100, rounds=1, nodes=8, samples=samples)
+    kept = samples.read_bytes()
+    # None is played: it would take long.
+    call_command("tune_engine", str(second), games=10**9, samples=samples)
+    assert samples.read_bytes() == kept
+    for one, other in zip(Weights.load(first), Weights.load(second), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_the_command_writes_what_tuning_begins_with(tmp_path: Path) -> None:
+    out = tmp_path / "plain.npz"
+    call_command("tune_engine", str(out), games=10**9, terms="none")
+    for one, other in zip(Weights.load(out), PLAIN, strict=True):
+        assert np.array_equal(one, other)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -107,7 +125,11 @@ def test_the_command_writes_weights_and_says_how_well_they_fit(
         ({"rounds": 0}, "--rounds must be at least 1"),
         ({"nodes": -1}, "--nodes must be at least 1"),
         ({"jobs": 0}, "--jobs must be at least 1"),
-        ({"terms": "squares,luck"}, "luck: the terms are"),
+        ({"terms": "squares,luck"}, "'luck': the terms are"),
+        ({"terms": ""}, "'': the terms are"),
+        ({"samples": Path("samples")}, "samples is no .npy file"),
+        ({"samples": Path("samples.npz")}, "samples.npz is no .npy file"),
+        ({"samples": Path("no/such/place/samples.npy")}, "no .npy file in a directory"),
     ],
 )
 def test_the_command_refuses_in_one_line(

@@ -14,6 +14,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from games.engine.players import NO_ENGINE
+from games.onitama.position import quoted
 
 # What is missing without it, NO_ENGINE says.
 with suppress(ImportError):
@@ -42,8 +43,15 @@ class Command(BaseCommand):
         parser.add_argument("--nodes", type=int, default=600, help="a move")
         parser.add_argument("--jobs", type=int, default=1, help="processes")
         parser.add_argument("--seed", type=int, default=1)
-        parser.add_argument("--terms", default="", help=f"only these: {', '.join(_TERMS)}")
-        parser.add_argument("--samples", type=Path, help="keep the samples here, or take them")
+        parser.add_argument(
+            "--terms",
+            default=_ALL,
+            help=f"{_ALL}, or only these, with commas between: {', '.join(_TERMS)}; or {_NONE}, for"
+            " the weights that tuning begins with, without a game",
+        )
+        parser.add_argument(
+            "--samples", type=Path, help="keep the samples here, .npy, or take them"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if NO_ENGINE:
@@ -54,10 +62,14 @@ class Command(BaseCommand):
         if options["games"] % BATCH:
             raise CommandError(f"--games goes in hundreds, and {options['games']} does not")
         out: Path = options["out"]
-        if out.suffix != ".npz" or not out.parent.is_dir():
-            raise CommandError(f"{out} is no .npz file in a directory that is there")
-        terms = _terms(options["terms"])
         kept: Path | None = options["samples"]
+        for path, suffix in ((out, ".npz"), (kept, ".npy")):
+            if path is not None and (path.suffix != suffix or not path.parent.is_dir()):
+                raise CommandError(f"{path} is no {suffix} file in a directory that is there")
+        if options["terms"] == _NONE:
+            Weights.plain().save(out)
+            return
+        terms = _terms(options["terms"])
         if kept is not None and kept.exists():
             self._fit(np.load(kept), options["seed"], terms).save(out)
             return
@@ -82,15 +94,18 @@ class Command(BaseCommand):
         self.stdout.write(f"  pass {number}: {error:.5f}, on samples held out {unseen:.5f}")
 
 
+_ALL, _NONE = "all", "none"
 _TERMS = () if NO_ENGINE else tuple(tuning.Terms.__dataclass_fields__)
 
 
 def _terms(text: str) -> tuning.Terms:
-    if not text:
+    if text == _ALL:
         return tuning.ALL_TERMS
     wanted = text.split(",")
     if unknown := set(wanted) - set(_TERMS):
-        raise CommandError(f"{', '.join(sorted(unknown))}: the terms are {', '.join(_TERMS)}")
+        raise CommandError(
+            f"{quoted(', '.join(sorted(unknown)))}: the terms are {', '.join(_TERMS)}"
+        )
     return tuning.Terms(**{name: name in wanted for name in _TERMS})
 
 
