@@ -50,7 +50,7 @@ BELTS = (
         _("has just learned the moves"),
         _(
             "Has just learned the moves. Takes a piece that is left hanging, but overlooks cards"
-            " that reach far, and about every other time overlooks a win that is two moves away."
+            " that reach far, and about every other time misses a win that is two moves away."
         ),
         _("The one to begin with, for children too."),
     ),
@@ -76,8 +76,8 @@ BELTS = (
         Level.GREEN,
         _("looks at your answer first"),
         _(
-            "Looks at each of your answers before it moves. What you prepare two moves ahead"
-            " often escapes it."
+            "Looks at each of your answers before it moves. What you prepare three moves"
+            " ahead often escapes it."
         ),
         _("For whoever wins now and then among friends."),
     ),
@@ -85,17 +85,17 @@ BELTS = (
         Level.BLUE,
         _("plans ahead, seldom slips"),
         _(
-            "Plans two moves ahead and seldom loses a piece for nothing. Trades gladly, and at"
-            " times without asking what the cards will be worth afterwards."
+            "Plans three moves ahead and seldom loses a piece for nothing. Once in a long while"
+            " it moves in haste, and past a win of its own."
         ),
         _("For whoever mostly wins among friends."),
     ),
     Belt(
         Level.BROWN,
-        _("sharp in a fight, but hasty"),
+        _("sharp, but looks only so far"),
         _(
-            "Sharp in a fight, and quick to use a card that you have just lost. Only in long,"
-            " quiet positions does it grow hasty."
+            "Sharp in a fight, and quick to use a card that you have just lost. Makes no careless"
+            " move, but looks only some five moves ahead: a longer plan takes it by surprise."
         ),
         _("For strong players."),
     ),
