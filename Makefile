@@ -26,7 +26,7 @@ lint: development
 	$(CHECK) check --deploy --fail-level WARNING
 
 engine: development
-	$(BIN)/python -m games.engine.compile
+	@NUMBA_CACHE_DIR=$(VENV)/numba $(BIN)/python -m games.engine.compile
 
 format: development
 	$(BIN)/ruff check --fix

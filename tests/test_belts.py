@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 from random import Random
@@ -10,11 +14,13 @@ from random import Random
 import pytest
 
 # Once it is imported the belts play with it, compiled beforehand or not.
+from games.engine import compile as compilation
 from games.engine import levels, plain, search
 from games.engine.levels import BELTS, LEVELS, choose
 from games.models import Level
 from games.onitama.cards import Colour, deal
 from games.onitama.position import Pass, Position
+from tests.servers import ROOT
 
 # Positions of games between the two weakest, each with the moves that win in two.
 IN_TWO = [
@@ -133,3 +139,40 @@ def test_it_moves_although_nothing_is_compiled(level: str, monkeypatch: pytest.M
     position = IN_TWO[0][0]
     stand_in = plain.choose(position, plain.STAND_INS[level], seed=1)
     assert choose(position, level, seed=1) == stand_in
+
+
+def test_nonsense_for_a_marker_is_no_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    (tmp_path / "engine-ready").write_bytes(b"\xff\xfe")
+    assert not compilation.ready()
+
+
+@pytest.mark.parametrize("kind", ["nbc", "nbi"])
+@pytest.mark.parametrize("length", [0, 300])
+def test_a_damaged_engine_is_told_and_not_used(tmp_path: Path, kind: str, length: int) -> None:
+    """As a power cut may leave it: the belts play simply until it is compiled again."""
+    assert compilation.ready()
+    cache = shutil.copytree(compilation.cache_directory(), tmp_path / "cache")
+    found = list(cache.rglob(f"kernel.run-*.{kind}"))
+    assert found
+    for path in found:
+        os.truncate(path, length)
+    code = (
+        "from games.engine import levels, compile; from games.onitama.position import Position;"
+        "[print(levels.choose(Position.parse(sys.argv[1]), 'brown-belt', seed=1)) for _ in '12'];"
+        "assert not compile.ready()"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", f"import sys; {code}", str(START)],
+        cwd=ROOT,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    stand_in = plain.choose(START, plain.STAND_INS["brown-belt"], seed=1)
+    assert ran.stdout.split() == [str(stand_in)] * 2
+    assert len(ran.stderr.splitlines()) == 1
+    assert "damaged" in ran.stderr

@@ -48,7 +48,7 @@ def fingerprint() -> str:
 def ready() -> bool:
     """Whether the compiled engine loads in a moment here."""
     try:
-        return (cache_directory() / "engine-ready").read_text() == fingerprint()
+        return (cache_directory() / "engine-ready").read_bytes() == fingerprint().encode()
     except OSError:
         return False
 
@@ -62,8 +62,7 @@ def compile_all() -> Iterator[tuple[str, float]]:
     cache.mkdir(parents=True, exist_ok=True)
     marker = cache / "engine-ready"
     if not ready():
-        marker.unlink(missing_ok=True)
-        _forget(cache)
+        forget()
     for name in MODULES:
         began = time.monotonic()
         importlib.import_module(f"games.engine.{name}")
@@ -73,7 +72,10 @@ def compile_all() -> Iterator[tuple[str, float]]:
     written.replace(marker)
 
 
-def _forget(cache: Path) -> None:
+def forget() -> None:
+    """Take nothing that was compiled for granted. Raises OSError where it cannot be removed."""
+    cache = cache_directory()
+    (cache / "engine-ready").unlink(missing_ok=True)
     stems = {path.stem for path in _HERE.glob("*.py")}
     for index in cache.rglob("*.nbi"):
         if index.name.split(".")[0] in stems:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import logging
+import pickle
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
@@ -20,6 +23,8 @@ from games.onitama.position import SIZE, Action, Move, Position
 
 if TYPE_CHECKING:
     from games.engine.search import Engine
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +68,10 @@ BELTS: Mapping[str, Belt] = MappingProxyType(
         "orange-belt": Belt(
             nodes=5_000, overlooks=0.05, forgets=0.05, hurries=0.12, glance=3, noise=9
         ),
-        "green-belt": Belt(nodes=8_000, overlooks=0.01, hurries=0.06, glance=3, noise=6),
-        "blue-belt": Belt(nodes=20_000, hurries=0.03, glance=4, noise=4),
-        "brown-belt": Belt(nodes=28_000),
-        "black-belt": Belt(nodes=120_000),
+        "green-belt": Belt(nodes=9_000, overlooks=0.01, hurries=0.05, glance=3, noise=5),
+        "blue-belt": Belt(nodes=26_000, hurries=0.02, glance=4, noise=3),
+        "brown-belt": Belt(nodes=50_000),
+        "black-belt": Belt(nodes=300_000),
         # Its nodes are for the first moves, where it looks at all of them: well within its time.
         "grandmaster": Belt(nodes=1_500_000, seconds=5),
     }
@@ -136,6 +141,12 @@ def _search() -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
+        return None
+    except (OSError, ValueError, EOFError, LookupError, pickle.UnpicklingError) as damage:
+        # As a power cut may leave it. Whoever compiles next compiles all of it.
+        logger.warning("What was compiled of the engine is damaged: %r", damage)
+        with suppress(OSError):
+            compilation.forget()
         return None
 
 

@@ -132,7 +132,7 @@ class Engine:
             if not finished:
                 break
             score, reached = int(self._control[kernel.VALUE]), deeper
-            if abs(score) > WON:
+            if abs(score) > WON or budget.is_used_up(int(self._control[kernel.NODES])):
                 break
         proven = Proof(None, None) if plies == 0 else None
         if abs(score) > WON:
