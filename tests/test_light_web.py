@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from games import strengths
 from tests import world
 from tests.servers import ROOT, clean_environment, database_url
 
@@ -46,7 +47,9 @@ def test_pages_are_served_without_numba_and_the_engine(
     data = tmp_path / "data"
     data.mkdir(mode=0o700)
     (data / "static").symlink_to(collected_static_files)
-    pages = [f"/games/{game.pk}/", f"/games/{over.pk}/ply/1/", "/players/random/", "/games/new/"]
+    assert strengths.elo(), "a belt's page would show no strength"
+    players = ["/players/random/", "/players/white-belt/", "/players/grandmaster/"]
+    pages = [f"/games/{game.pk}/", f"/games/{over.pk}/ply/1/", *players, "/games/new/"]
     ran = subprocess.run(
         [sys.executable, "-c", SCRIPT, "/", "/rules/", *pages],
         cwd=ROOT,
