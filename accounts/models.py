@@ -15,6 +15,8 @@ from django.db.models.functions import Upper
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts import names
+
 # Product rule: after a failure a message is tried again after 1, 5, 15, 60 minutes, then hourly.
 RETRY_MINUTES = (1, 5, 15, 60)
 GIVE_UP_AFTER = timedelta(days=3)
@@ -205,6 +207,11 @@ class User(AbstractUser):
 
     def get_short_name(self) -> str:
         return self.username
+
+    @property
+    def shown_name(self) -> str:
+        """The name as people read it; the username is what addresses and records carry."""
+        return names.shown(self.username)
 
     @property
     def zone(self) -> ZoneInfo:

@@ -1,8 +1,10 @@
-"""Names nobody may sign up with: they are, or look like, somebody the site vouches for."""
+"""Names nobody may sign up with, for they are, or look like, somebody the site vouches for; and
+how the names of such players are shown."""
 
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 BELTS = ("white", "yellow", "orange", "green", "blue", "brown", "black", "grandmaster")
@@ -19,6 +21,22 @@ NOBODY = (
     *("me", "nobody", "none", "null", "player", "robot", "somebody", "undefined", "unknown"),
     *("user", "you"),
 )
+
+
+# By username, what players are called who do not choose their name; games fills it.
+CALLED: dict[str, Promise] = {}
+
+
+def shown(username: str) -> str:
+    """The name as people read it: "White belt" for white-belt, a person's own as it is."""
+    called = CALLED.get(username)
+    return username if called is None else str(called)
+
+
+def meant(name: str) -> str:
+    """The username of whom a reader writes as they see it shown, or as it is."""
+    written = name.strip().lower()
+    return next((key for key, called in CALLED.items() if str(called).lower() == written), name)
 
 
 def _plain(name: str) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from django.db.models import Count
 
+from accounts import names
 from accounts.models import AWAY_A_MONTH, AWAY_AT_MOST, User
 from games.models import AwayEntry, AwayShift, Game, Seat
 
@@ -131,9 +132,9 @@ def _lines(entries: list[AwayEntry], player: User) -> Iterable[Line]:
     for pk, game in rows.values_list("entry", "game"):
         shifts[pk].append(game)
     seats = Seat.objects.filter(player=player, game__in={g for gs in shifts.values() for g in gs})
-    names = dict(seats.values_list("game", "opponent__username"))
+    opponents = dict(seats.values_list("game", "opponent__username"))
     for entry in entries:
-        games = tuple((game, names[game]) for game in shifts[entry.pk])
+        games = tuple((game, names.shown(opponents[game])) for game in shifts[entry.pk])
         length = HOUR if entry.reason == AwayEntry.Reason.TAKEN else timedelta()
         yield Line(entry.at, entry.at + length, entry.hours, entry.balance, games)
 

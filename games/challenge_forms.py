@@ -8,6 +8,7 @@ from django import forms
 from django.utils.functional import lazy
 from django.utils.translation import gettext_lazy as _
 
+from accounts import names
 from accounts.models import User
 from games import strengths, wording
 from games.belts import BELTS, belt
@@ -106,7 +107,7 @@ class ChallengeForm(StartForm):
 
     def clean_opponent(self) -> User:
         name = self.cleaned_data["opponent"]
-        player: User | None = User.objects.named(name).first()
+        player: User | None = User.objects.named(names.meant(name)).first()
         if player is None:
             raise forms.ValidationError(
                 _("There is no player called %(name)s."), params={"name": name}
@@ -116,7 +117,7 @@ class ChallengeForm(StartForm):
                 _("%(name)s is a level of the computer: choose it under “Against the computer”.")
                 if belt(player.username)
                 else _("%(name)s is an old level of the computer, which begins no more games."),
-                params={"name": player.username},
+                params={"name": player.shown_name},
             )
         return player
 

@@ -144,7 +144,7 @@ def _refuse_opponent(challenger: User, challenged: User) -> None:
     if not challenger.is_person:
         raise CannotPlay(_("Sign up to play against people: a guest plays the computer."))
     if not challenged.is_person or not challenged.is_active:
-        raise CannotPlay(_("%(name)s cannot be challenged.") % {"name": challenged.username})
+        raise CannotPlay(_("%(name)s cannot be challenged.") % {"name": challenged.shown_name})
     if challenged.pk == challenger.pk:
         raise CannotPlay(_("You cannot challenge yourself."))
 
@@ -160,7 +160,7 @@ def _refuse_too_many(challenger: User, challenged: User, now: datetime) -> None:
         text = _("Too many challenges of yours wait for an answer already.")
     else:
         return
-    raise TooMany(text % {"name": challenged.username})
+    raise TooMany(text % {"name": challenged.shown_name})
 
 
 def _open(challenge_id: int, now: datetime) -> Challenge:
@@ -211,7 +211,7 @@ def accept(challenge_id: int, player: User, *, now: datetime) -> Game:
 def _refuse_closed(row: Challenge) -> None:
     if not row.challenger.is_active:
         text = _("The account of %(name)s is closed: nobody would play this game with you.")
-        raise CannotPlay(text % {"name": row.challenger.username})
+        raise CannotPlay(text % {"name": row.challenger.shown_name})
 
 
 def _refuse_absent(row: Challenge) -> None:
@@ -221,7 +221,7 @@ def _refuse_absent(row: Challenge) -> None:
                 "%(name)s has lost two games on time and has not been here since."
                 " You can accept once they are back."
             )
-            % {"name": row.challenger.username}
+            % {"name": row.challenger.shown_name}
         )
     if away.is_absent(row.challenged):
         raise CannotPlay(

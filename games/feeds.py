@@ -12,7 +12,7 @@ from django.utils import timezone, translation
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.translation import gettext as _
 
-from accounts import mail
+from accounts import mail, names
 from accounts.links import link
 from accounts.models import User
 from games import characters, ical
@@ -101,6 +101,7 @@ def _context(turn: Turn) -> dict[str, Any]:
     position, colour = Position.parse(turn.position), Colour(turn.colour)
     return {
         "turn": turn,
+        "opponent": names.shown(turn.opponent),
         "board": characters.board(position, colour),
         "mine": ", ".join(map(card_name, position.hand(colour))),
         "theirs": ", ".join(map(card_name, position.hand(colour.other))),
@@ -140,7 +141,7 @@ def _atom(player: User, turns: list[Turn], changed: datetime) -> bytes:
     )
     for turn in turns:
         feed.add_item(
-            title=_("Your turn against %(name)s") % {"name": turn.opponent},
+            title=_("Your turn against %(name)s") % {"name": names.shown(turn.opponent)},
             link=link("game", turn.pk),
             description=render_to_string("games/feed_turn.html", _context(turn)),
             unique_id=f"{tag}{turn.key}",
@@ -163,7 +164,7 @@ def _deadline(player: User, turn: Turn, deadline: datetime) -> ical.Deadline:
     return ical.Deadline(
         uid=f"{turn.key.replace(':', '-')}@{mail.domain()}",
         sequence=turn.version,
-        title=_("Your turn against %(name)s") % {"name": turn.opponent},
+        title=_("Your turn against %(name)s") % {"name": names.shown(turn.opponent)},
         text=render_to_string("games/feed_deadline.txt", _context(turn)).strip(),
         link=link("game", turn.pk),
         began=turn.began,

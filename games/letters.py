@@ -87,13 +87,13 @@ def _subject(notice: Notice, context: dict[str, Any]) -> str:
     if notice.game is not None:
         opponent = opponent_of(notice.game, notice.player)
         return _("Onitama: your game with %(name)s (%(game)d)") % {
-            "name": opponent.username,
+            "name": opponent.shown_name,
             "game": notice.game.pk,
         }
     if notice.challenge is not None:
         return _("Onitama: %(challenger)s challenges %(challenged)s") % {
-            "challenger": notice.challenge.challenger.username,
-            "challenged": notice.challenge.challenged.username,
+            "challenger": notice.challenge.challenger.shown_name,
+            "challenged": notice.challenge.challenged.shown_name,
         }
     if notice.kind == Kind.DIGEST:
         return _digest_subject(context["count"])

@@ -175,7 +175,7 @@ def _payload(notice: Notice) -> bytes:
 def _title(notice: Notice) -> str:
     seat = notice.game and notice.game.seat_of(notice.player_id)
     if seat:
-        return _("Your game with %(name)s") % {"name": seat.opponent.username}
+        return _("Your game with %(name)s") % {"name": seat.opponent.shown_name}
     if notice.challenge:
         return _("A challenge")
     return _("Your games")

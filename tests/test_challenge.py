@@ -89,7 +89,7 @@ def test_the_form_can_come_with_a_name(alice: User) -> None:
         ({"opponent": ""}, "This field is required."),
         ({"opponent": "x" * 5000}, "at most 20 characters"),
         ({"opponent": "<script>"}, "There is no player called &lt;script&gt;."),
-        ({"opponent": "White-Belt"}, "white-belt is a level of the computer: choose it"),
+        ({"opponent": "White-Belt"}, "White belt is a level of the computer: choose it"),
         ({"opponent": "Two-Ply"}, "two-ply is an old level of the computer"),
         ({"opponent": "guest-0a1b2c3d"}, "guest-0a1b2c3d cannot be challenged."),
         ({"opponent": "gone"}, "gone cannot be challenged."),

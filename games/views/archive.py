@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
+from accounts import names
 from accounts.middleware import Request
 from accounts.models import User
 from games.archive import Filter, Key, finished, page
@@ -61,7 +62,7 @@ class ArchiveForm(forms.Form):
         name = self.cleaned_data["opponent"]
         if not name:
             return None
-        player: User | None = User.objects.named(name).first()
+        player: User | None = User.objects.named(names.meant(name)).first()
         if player is None:
             raise forms.ValidationError(_("Nobody here is called “%(name)s”.") % {"name": name})
         return player

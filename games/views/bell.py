@@ -189,14 +189,14 @@ def _of_challenge(notice: Notice, challenge: Challenge) -> str:
         "declined": _("%(name)s has declined your challenge"),
         "waits": _("The challenge between you and %(name)s has to wait"),
     }[notice.key.rsplit(":", 1)[1]]
-    return text % {"name": other.username}
+    return text % {"name": other.shown_name}
 
 
 def _of_game(notice: Notice, game: Game) -> str:
     mine = _own(notice, game)
     theirs = next(seat for seat in game.sides if seat is not mine)
     text = _over(mine) if notice.kind == Kind.OVER else _during(notice)
-    return text % {"name": theirs.player.username}
+    return text % {"name": theirs.player.shown_name}
 
 
 def _own(notice: Notice, game: Game) -> Seat:

@@ -88,7 +88,7 @@ def _away_note(player: User, now: datetime) -> str:
         text = _("%(name)s is away until %(day)s, and may answer only then.")
     else:
         return ""
-    return text % {"name": player.username, "day": date_format(until, "l j F") if until else ""}
+    return text % {"name": player.shown_name, "day": date_format(until, "l j F") if until else ""}
 
 
 def _send_challenge(request: Request) -> HttpResponse:
@@ -117,7 +117,7 @@ def _send_challenge(request: Request) -> HttpResponse:
         return _start_page(request, challenge=form, status=422)
     wake_mail()
     said = _("Your challenge is sent. You will be told when %(name)s answers.")
-    messages.success(request, said % {"name": row.challenged.username})
+    messages.success(request, said % {"name": row.challenged.shown_name})
     return SeeOther("challenge", row.pk)
 
 
@@ -215,7 +215,7 @@ def decline_challenge(request: Request, row: Challenge, player: User) -> HttpRes
     challenges.decline(row.pk, player, form.cleaned_data["reason"], now=timezone.now())
     wake_mail()
     said = _("You have declined the challenge of %(name)s.")
-    messages.success(request, said % {"name": row.challenger.username})
+    messages.success(request, said % {"name": row.challenger.shown_name})
     return SeeOther("your_turn")
 
 
@@ -223,5 +223,5 @@ def decline_challenge(request: Request, row: Challenge, player: User) -> HttpRes
 def withdraw_challenge(request: Request, row: Challenge, player: User) -> HttpResponse:
     challenges.withdraw(row.pk, player, now=timezone.now())
     said = _("Your challenge to %(name)s is withdrawn.")
-    messages.success(request, said % {"name": row.challenged.username})
+    messages.success(request, said % {"name": row.challenged.shown_name})
     return SeeOther("your_turn")

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from accounts import mail
+from accounts import mail, names
 from accounts.middleware import Request
 from accounts.models import User
 from games import away, belts, notices
@@ -74,7 +74,7 @@ class Tile:
             pk=row.pk,
             position=row.position,
             colour=row.colour,
-            opponent=row.opponent,
+            opponent=names.shown(row.opponent),
             computer=row.opponent_kind == User.Kind.ENGINE,
             private=row.private,
             mine=mine,

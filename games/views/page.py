@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts import names
 from games import belts, play, wording
 from games.models import Seat
 from games.onitama.cards import Colour
@@ -31,7 +32,7 @@ def context(scene: Scene, *, message: str = "", focus: str = "") -> dict[str, An
         **_powers(scene),
         **_waiting(scene),
         "game": game,
-        "names": {seat.colour: seat.player.username for seat in game.sides},
+        "names": {seat.colour: seat.player.shown_name for seat in game.sides},
         "board": scene.board,
         "above": scene.side(scene.viewer.other),
         "below": scene.side(scene.viewer),
@@ -80,7 +81,11 @@ def _next_game(
     if row is None:
         return None
     pk, opponent, deadline = row
-    return {"pk": pk, "opponent": opponent, "left": deadline and max(deadline - now, timedelta())}
+    return {
+        "pk": pk,
+        "opponent": names.shown(opponent),
+        "left": deadline and max(deadline - now, timedelta()),
+    }
 
 
 def _poll(scene: Scene) -> dict[str, Any] | None:
@@ -150,15 +155,15 @@ def _side_note(scene: Scene) -> str:
         return ""
     if scene.me is not None and scene.game.turn == scene.me.colour:
         return _("comes to you after your move")
-    return _("goes to %(name)s next") % {"name": scene.game.seat(scene.game.turn).player.username}
+    return _("goes to %(name)s next") % {"name": scene.game.seat(scene.game.turn).player.shown_name}
 
 
 def _addresses(scene: Scene) -> dict[str, str]:
     pk = scene.game.pk
-    names = {"game_url": "game", "board_url": "board", "move_url": "move"}
+    views = {"game_url": "game", "board_url": "board", "move_url": "move"}
     if scene.ask:
-        names["ask_url"] = scene.ask
-    return {key: reverse(name, args=[pk]) for key, name in names.items()}
+        views["ask_url"] = scene.ask
+    return {key: reverse(name, args=[pk]) for key, name in views.items()}
 
 
 def _powers(scene: Scene) -> dict[str, bool]:

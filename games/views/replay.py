@@ -56,7 +56,7 @@ class Replay:
         game, panel = self.game, self.panel()
         return {
             "game": game,
-            "names": {seat.colour: seat.player.username for seat in game.sides},
+            "names": {seat.colour: seat.player.shown_name for seat in game.sides},
             "board": look(self.position, self.viewer, self.last.action if self.last else None),
             "above": self.side(self.viewer.other),
             "below": self.side(self.viewer),
@@ -90,7 +90,7 @@ class Replay:
             return self.now.panel()
         title = _("Ply %(n)d of %(all)d") % {"n": self.number, "all": self.game.plies}
         if self.last is None:
-            name = self.game.seat(self.position.turn).player.username
+            name = self.game.seat(self.position.turn).player.shown_name
             return Panel(title, _("The cards are dealt, %(name)s begins.") % {"name": name})
         said = {"name": self.now.name(self.last.mover), "deed": self.last.sentence}
         return Panel(title, _("%(name)s %(deed)s.") % said)
@@ -101,7 +101,7 @@ class Replay:
         seat = self.game.seat(self.position.turn)
         if seat == self.now.me:
             return _("comes to you next")
-        return _("goes to %(name)s next") % {"name": seat.player.username}
+        return _("goes to %(name)s next") % {"name": seat.player.shown_name}
 
     # --- addresses --------------------------------------------------------------------------
 

@@ -87,13 +87,13 @@ class Side:
 
     @property
     def name(self) -> str:
-        return _("You") if self.is_reader else self.seat.player.username
+        return _("You") if self.is_reader else self.seat.player.shown_name
 
     @property
     def hand_label(self) -> str:
         if self.is_reader:
             return _("Your cards")
-        return _("Cards of %(name)s") % {"name": self.seat.player.username}
+        return _("Cards of %(name)s") % {"name": self.seat.player.shown_name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class Scene:
     def _out_of_time(self) -> str:
         if self.side(Colour(self.game.turn)).is_reader:
             return _("You have no time left. The game is being ended.")
-        name = self.game.seat(self.game.turn).player.username
+        name = self.game.seat(self.game.turn).player.shown_name
         return _("%(name)s has no time left. The game is being ended.") % {"name": name}
 
     def _asked(self) -> Panel:
@@ -212,12 +212,12 @@ class Scene:
         return Panel(
             _("Resign this game?"),
             _("%(name)s wins at once. It cannot be taken back.")
-            % {"name": self.me.opponent.username},
+            % {"name": self.me.opponent.shown_name},
         )
 
     def _their_turn(self) -> Panel:
         mover = self.game.seat(self.game.turn)
-        name = mover.player.username
+        name = mover.player.shown_name
         if self.me is None:
             title = _("Red to move") if mover.colour == "r" else _("Blue to move")
             return Panel(title, _("It is the turn of %(name)s.") % {"name": name})
@@ -301,7 +301,7 @@ class Scene:
         game = self.game
         last = str(self.record[-1]) if self.record else ""
         loser = self.side(Colour(game.winner).other) if game.winner else None
-        name = loser.seat.player.username if loser else ""
+        name = loser.seat.player.shown_name if loser else ""
         you = loser is not None and loser.is_reader
         texts = {
             Game.Termination.STONE: _("By the Way of the Stone: %(last)s took the master."),
@@ -322,7 +322,7 @@ class Scene:
             return _("It ended without a winner.")
         if self.me is not None and self.me.colour == self.game.turn:
             return _("You ran out of time. The game counts for nobody.")
-        name = self.game.seat(self.game.turn).player.username
+        name = self.game.seat(self.game.turn).player.shown_name
         return _("%(name)s ran out of time. The game counts for nobody.") % {"name": name}
 
     def status(self, panel: Panel, message: str) -> str:
@@ -334,7 +334,7 @@ class Scene:
             said = {"name": self.name(last.mover), "deed": last.sentence}
             parts.insert(1, _("%(name)s %(deed)s.") % said)
         if self.me is not None and self.offer() == "theirs":
-            parts.append(_("%(name)s offers a draw.") % {"name": self.me.opponent.username})
+            parts.append(_("%(name)s offers a draw.") % {"name": self.me.opponent.shown_name})
         if self.offer() == "declined" and not self.choice and not self.ask:
             parts.append(_("Your draw offer was declined."))
         return " ".join(filter(None, parts))
