@@ -67,7 +67,7 @@ class ComputerForm(StartForm):
         initial=Level.WHITE,
         help_text=_(
             "New to the game? Begin with the white belt, and take the next one when you have won"
-            " twice running. Who mostly wins among friends begins with green."
+            " twice running. If you win now and then among friends, begin with green."
         ),
     )
 
