@@ -63,7 +63,11 @@ class Weights(NamedTuple):
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Weights:
         with np.load(path) as kept:
-            return cls(*(kept[name].astype(np.float32) for name in cls._fields))
+            loaded = cls(*(kept[name].astype(np.float32) for name in cls._fields))
+        for name, part, model in zip(cls._fields, loaded, cls.plain(), strict=True):
+            if part.shape != model.shape or not np.isfinite(part).all():
+                raise ValueError(f"{name} is not {model.shape} finite numbers")
+        return loaded
 
     def save(self, path: Path) -> None:
         np.savez_compressed(

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 from zipfile import BadZipFile
+from zlib import error as BadDeflate
 
 from games.engine import levels, plain
 from games.onitama.position import Action, BadText, Position, parse_move, quoted
@@ -47,6 +48,8 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = MappingProxyType(
     }
 )
 _TOLD = "nodes=N, seconds=S, cpu=0|1, tables=0|1, weights=FILE.npz"
+# Less is no time to think.
+_LEAST_SECONDS = 0.001
 # No answer is nearly as long.
 _LONGEST_LINE = 200
 
@@ -136,7 +139,11 @@ def _engine(options: str, tables: Path | None) -> EngineSetting:
         form, read = _OPTIONS.get(name, (_NEVER, str))
         if not re.fullmatch(form, value):
             raise ValueError(f"{quoted(option)} is none of {_TOLD}")
+        if name in given:
+            raise ValueError(f"{quoted(option)} comes after another {name}=")
         given[name] = read(value)
+    if given.get("seconds", _LEAST_SECONDS) < _LEAST_SECONDS:
+        raise ValueError(f"{quoted(options)} gives less than {_LEAST_SECONDS} seconds")
     given["tables"] = tables if given.get("tables") else None
     if weights := given.get("weights"):
         _check_weights(weights)
@@ -148,7 +155,7 @@ def _check_weights(path: Path) -> None:
         Weights.load(path)
     except OSError as refusal:
         raise ValueError(f"{quoted(str(path))} cannot be read: {refusal.strerror}") from None
-    except (ValueError, KeyError, EOFError, BadZipFile):
+    except (ValueError, KeyError, TypeError, EOFError, RuntimeError, BadZipFile, BadDeflate):
         raise ValueError(f"{quoted(str(path))} holds no weights") from None
 
 
