@@ -16,7 +16,7 @@ _SECONDS = {
     "black-belt": 0.2,
     "grandmaster": 5.0,
 }
-_OLD = 0.2
+_OLD = 0.06
 # Levels that think by the clock, and make do with less of it; the others need what they need.
 _BY_THE_CLOCK = {"grandmaster"}
 _LEAST = 0.3
