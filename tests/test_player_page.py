@@ -84,7 +84,7 @@ def test_it_shows_the_ladder_and_the_matches_behind_it(
     assert ladder.count("+191<") == 7
     widths = [int(found) for found in re.findall(r'rect width="(\d+)"', ladder)]
     assert widths == sorted(widths, reverse=True)
-    assert (widths[0], widths[-1]) == (1000, 90)
+    assert (widths[0], widths[-1]) == (1000, 10)
     here = re.findall(r'<li class="here" aria-current="true">.*?</li>', ladder, re.S)
     assert len(here) == 1
     assert "Green belt</span>" in here[0]

@@ -8,9 +8,9 @@ from games import strengths
 from games.belts import BELTS, Belt, belt
 from games.strengths import Match
 
-# Of a bar as long as the ladder is wide; the weakest has a short one, too.
+# Of a bar as long as the ladder is wide; the weakest has the trace of one, too.
 _WIDTH = 1000
-_SHORTEST = 90
+_SHORTEST = 10
 
 
 @dataclass(frozen=True, slots=True)
