@@ -71,7 +71,7 @@ def test_the_page_tells_strength_once_it_is_measured(
     response = as_alice.get("/games/new/")
     assertContains(response, '<span class="visually-hidden">strength </span>0</span>')
     assertContains(response, '<span class="visually-hidden">strength </span>1337</span>')
-    assertContains(response, "200 more win about three games in four")
+    assertContains(response, "Whoever has 200 points more wins about three games in four.")
 
 
 @pytest.mark.parametrize(
