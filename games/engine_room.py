@@ -33,18 +33,19 @@ _ENDGAMES = "games.endgames"
 BUILD_TABLES = "games.build_tables"
 
 
-def prepare() -> None:
-    """Load the engine if it is compiled, so that no move has to wait for that."""
-    try:
-        levels.prepare()
-    except Exception:
-        logger.exception("The engine cannot be loaded.")
-
-
 @cache
 def _say_once_that_nothing_is_compiled() -> None:
     if not compilation.ready():
         logger.warning("The engine is not compiled: until it is, the computer plays simply.")
+
+
+def prepare() -> None:
+    """Load the engine if it is compiled, so that no move has to wait for that; else say so."""
+    _say_once_that_nothing_is_compiled()
+    try:
+        levels.prepare()
+    except Exception:
+        logger.exception("The engine cannot be loaded.")
 
 
 def work() -> bool:
@@ -110,7 +111,8 @@ def _tables(position: Position) -> Any:
     except Exception:
         logger.exception("The endgame tables cannot be read.")
         return None
-    if table is None:
+    # Without room for tables nobody may be there to build them.
+    if table is None and settings.TABLES_LIMIT:
         nudge(BUILD_TABLES, ",".join(sorted(position.cards)))
     return table
 

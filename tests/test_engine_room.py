@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import override_settings
 
 from games import engine_room, tasks, waking
 from games.engine import compile as compilation
@@ -79,10 +80,13 @@ def test_a_worker_whose_engine_cannot_be_loaded_starts_all_the_same(
     assert "cannot be loaded" in caplog.text
 
 
-def test_it_says_once_that_nothing_is_compiled(
+def test_it_says_once_and_at_its_start_that_nothing_is_compiled(
     monkeypatch: pytest.MonkeyPatch, asked: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
 ) -> None:
     ready(monkeypatch, False)
+    monkeypatch.setattr(levels, "prepare", lambda: None)
+    engine_room.prepare()
+    assert caplog.text.count("The engine is not compiled") == 1
     for _ in range(3):
         choose("white-belt")
     assert caplog.text.count("The engine is not compiled") == 1
@@ -150,6 +154,14 @@ def test_what_is_not_there_is_asked_for_and_not_waited_for(
     choose("brown-belt", [EIGHT_MEN])
     assert endgames.nudged == [("games.build_tables", CARDS)]
     assert asked[0]["tables"] is None
+
+
+def test_what_there_is_no_room_for_is_not_asked_for(
+    endgames: Any, asked: list[dict[str, Any]]
+) -> None:
+    with override_settings(TABLES_LIMIT=0):
+        choose("grandmaster", [EIGHT_MEN])
+    assert not endgames.nudged
 
 
 def test_before_eight_men_nobody_looks(endgames: Any, asked: list[dict[str, Any]]) -> None:
