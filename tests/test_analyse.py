@@ -16,10 +16,11 @@ import pytest
 from django.core.management import CommandError, call_command, execute_from_command_line
 from django.test import override_settings
 
+from games.engine import compile as compilation
 from games.engine.search import WIN, Analysis, Proof
 from games.engine.table_store import Store
 from games.engine.tables import EMPTY
-from games.management.commands import analyse
+from games.management.commands import _analyst
 from games.onitama.cards import BLUE, RED
 from games.onitama.position import Position, parse_move
 from tests.servers import ROOT, clean_environment
@@ -48,7 +49,8 @@ class Fake:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     fake = Fake()
-    monkeypatch.setattr(analyse, "warm_engine", lambda bits: fake)
+    monkeypatch.setattr(compilation, "ready", lambda: True)
+    monkeypatch.setattr(_analyst, "warm_engine", lambda bits: fake)
     return fake
 
 
@@ -158,7 +160,7 @@ def test_it_takes_the_table_it_is_told_to(
     table: object,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(analyse, "Store", FakeStore)
+    monkeypatch.setattr(_analyst, "Store", FakeStore)
     with override_settings(TABLES_DIR=Path("/tables"), TABLES_LIMIT=7):
         assert run(START, *arguments) == 0
     assert fake.asked[0][1]["table"] == table
@@ -305,6 +307,34 @@ def test_a_bad_position_is_an_error_and_no_success(
         "position": START.replace("crab", "bat"),
     }
     assert refusal == "CommandError: 'bat' is not a card\n"
+
+
+def test_it_says_why_the_first_answer_takes_so_long(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compiled: list[str] = []
+    monkeypatch.setattr(compilation, "ready", lambda: False)
+    monkeypatch.setattr(compilation, "compile_all", lambda: map(compiled.append, ["kernel"]))
+    assert run("nonsense") == 2
+    assert not compiled
+    assert "compiled" not in capsys.readouterr().err
+    assert run(START) == 0
+    assert compiled == ["kernel"]
+    assert capsys.readouterr().err == "The engine is not compiled yet: this takes a minute.\n"
+
+
+def test_neither_its_help_nor_a_refusal_loads_the_engine() -> None:
+    for argument, code in (("--help", 0), ("nonsense", 2)):
+        program = (
+            "import sys; from django.core.management import execute_from_command_line as run\n"
+            f"try: run(['manage.py', 'analyse', {argument!r}])\n"
+            "finally: print('numba' in sys.modules, file=sys.stderr)"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == code
+        assert "False" in ran.stderr
 
 
 @pytest.mark.parametrize(

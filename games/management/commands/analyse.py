@@ -8,22 +8,18 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, BinaryIO
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from games.engine.players import NO_ENGINE, warm_engine
+from games.engine import compile as compilation
+from games.management.commands._positions import POSITION_HELP
 from games.onitama.position import BadText, Position, quoted
 
-# What is missing without it, NO_ENGINE says.
-with suppress(ImportError):
-    from games.engine.bitboard import deal_of
-    from games.engine.table_store import CannotKeep, Store
-    from games.engine.tables import EMPTY, Table
-
-# Sixty-four megabytes: enough for minutes.
-TABLE_BITS = 22
+# By name, for it compiles the engine where that is not done: no help and no refusal waits for it.
+_ANALYST = "games.management.commands._analyst"
 MOST_SECONDS = 24 * 3600
 MOST_NODES = 10**12
 # No position is half as long.
@@ -62,7 +58,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument("position", nargs="?", help='"BOARD CARDS TURN"')
+        what.add_argument("position", nargs="?", help=POSITION_HELP)
         what.add_argument(
             "--stdin",
             action="store_true",
@@ -87,73 +83,37 @@ class Command(BaseCommand):
         tables: bool | None,
         **options: Any,
     ) -> None:
-        if NO_ENGINE:
-            raise CommandError(NO_ENGINE)
-        analyst = _Analyst(5.0 if seconds is None and nodes is None else seconds, nodes, tables)
-        if position is None:
-            for line in _lines(sys.stdin.buffer):
-                self._say(analyst.answer(line))
+        if position is not None:
+            self._refuse_what_is_no_position(position)
+        self._compile()
+        analyst = import_module(_ANALYST).analyst(
+            5.0 if seconds is None and nodes is None else seconds, nodes, tables
+        )
+        for text in _lines(sys.stdin.buffer) if position is None else [position]:
+            if text is None:
+                self._say({"error": f"no position has {LONGEST_LINE} letters", "position": None})
+            else:
+                self._say(analyst.answer(text))
+
+    def _refuse_what_is_no_position(self, text: str) -> None:
+        try:
+            Position.parse(text)
+        except BadText as refusal:
+            self._say({"error": str(refusal), "position": text})
+            raise CommandError(str(refusal), returncode=2) from None
+
+    def _compile(self) -> None:
+        if compilation.ready() or find_spec("numba") is None:
             return
-        answer = analyst.answer(position)
-        self._say(answer)
-        if "error" in answer:
-            raise CommandError(answer["error"], returncode=2)
+        self.stderr.write("The engine is not compiled yet: this takes a minute.")
+        # Where that cannot be kept, it is compiled as it is loaded; what is missing is said then.
+        with suppress(ImportError, OSError):
+            for _module in compilation.compile_all():
+                pass
 
     def _say(self, answer: dict[str, Any]) -> None:
         self.stdout.write(json.dumps(answer))
         self.stdout.flush()
-
-
-class _Analyst:
-    """Keeps the engine warm from position to position."""
-
-    def __init__(self, seconds: float | None, nodes: int | None, tables: bool | None) -> None:
-        self._engine = warm_engine(TABLE_BITS)
-        self._store = Store(settings.TABLES_DIR, settings.TABLES_LIMIT)
-        self._seconds, self._nodes, self._tables = seconds, nodes, tables
-
-    def answer(self, text: str | None) -> dict[str, Any]:
-        """None stands for a line too long to be read."""
-        if text is None:
-            return {"error": f"no position has {LONGEST_LINE} letters", "position": None}
-        try:
-            position = Position.parse(text)
-        except BadText as refusal:
-            return {"error": str(refusal), "position": text}
-        return self._judged(position)
-
-    def _judged(self, position: Position) -> dict[str, Any]:
-        table = self._table(position)
-        found = self._engine.analyse(
-            position, seconds=self._seconds, nodes=self._nodes, table=table
-        )
-        proven: Any = None
-        if found.proven is not None:
-            winner = found.proven.winner
-            proven = "draw"
-            if winner is not None:
-                proven = {"winner": winner.value, "plies": found.proven.plies}
-        return {
-            "position": str(position),
-            "best": None if found.action is None else str(found.action),
-            "line": [str(action) for action in found.line],
-            "score": found.score,
-            "depth": found.depth,
-            "nodes": found.nodes,
-            "seconds": round(found.seconds, 3),
-            "proven": proven,
-        }
-
-    def _table(self, position: Position) -> Table:
-        if self._tables is False or position.outcome() is not None:
-            return EMPTY
-        names = deal_of(position).names
-        if self._tables:
-            try:
-                return self._store.build(names)
-            except CannotKeep as refusal:
-                raise CommandError(f"No table can be kept: {refusal}.") from None
-        return self._store.get(names, 4) or EMPTY
 
 
 def _lines(file: BinaryIO) -> Iterator[str | None]:

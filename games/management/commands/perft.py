@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from games.management.commands._positions import POSITION_HELP
 from games.onitama.perft import perft
 from games.onitama.position import BadText, Position, quoted
 
@@ -35,7 +36,7 @@ class Command(BaseCommand):
         return super().create_parser(prog_name, subcommand, usage=argparse.SUPPRESS, **kwargs)
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("position", type=_position, help='"BOARD CARDS TURN"')
+        parser.add_argument("position", type=_position, help=POSITION_HELP)
         parser.add_argument("depth", type=_depth)
 
     def handle(self, *args: Any, position: Position, depth: int, **options: Any) -> None:
