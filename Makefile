@@ -59,7 +59,7 @@ venv:
 
 # A lock that was installed is kept beside the packages: equal means nothing to do.
 install = @cmp -s $(1) $(VENV)/$(1) || { \
-	echo "Installing what $(1) lists (once)."; \
+	echo "Installing what $(1) lists (once, a few minutes)."; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1) \
 		&& cp $(1) $(VENV)/$(1); }
 
