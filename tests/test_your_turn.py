@@ -191,6 +191,14 @@ def test_many_games_to_move_are_all_shown_and_those_waiting_by_a_link(
     assert len(tiles(text)) == 82 and "Show all" not in text
 
 
+def test_where_no_clock_runs_nothing_is_urgent(page: Page, alice: User, now: datetime) -> None:
+    for _ in range(2):
+        world.against_level(alice, now=now)
+    text = page()
+    assert "2 games wait for you." in text
+    assert "The most urgent comes first." not in text
+
+
 def test_it_asks_as_much_for_300_games_as_for_3(
     client: Client, alice: User, bob: User, now: datetime
 ) -> None:

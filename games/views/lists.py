@@ -62,6 +62,10 @@ class Tile:
     # Sorts what wants an answer first, then by the time left; no clock comes last.
     urgency: tuple[bool, datetime, datetime] = field(compare=False)
 
+    @property
+    def clocked(self) -> bool:
+        return self.urgency[1] != _NEVER
+
     @classmethod
     def of(cls, row: Row, now: datetime) -> Tile:
         mine = row.turn == row.colour
@@ -187,6 +191,7 @@ def your_turn(request: Request) -> HttpResponse:
         "to_move": to_move,
         # The header's count, which is known here without asking again.
         "turn_count": len(to_move),
+        "clocked": any(tile.clocked for tile in to_move),
         "waiting": waiting[:shown],
         "waiting_count": len(waiting),
         "received": received,
