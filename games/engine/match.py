@@ -5,15 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import sys
-import threading
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from random import Random
 from typing import Any
 
@@ -140,7 +137,7 @@ class Match:
             stack.callback(a.close)
             yield a, b
 
-    def play(self, pairs: int, jobs: int = 1) -> Generator[Pair, None, None]:
+    def play(self, pairs: int, jobs: int = 1) -> Iterator[Pair]:
         """The pairs as they are finished; with several jobs each plays in a process of its own."""
         if jobs > 1:
             yield from _shared_out(self, pairs, min(jobs, pairs))
@@ -208,8 +205,7 @@ def _worker(stack: ExitStack, match: Match) -> Connection[Any, Any]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(match, theirs), daemon=True)
-    with _interrupts_held():
-        process.start()
+    process.start()
     theirs.close()
     stack.callback(process.join)
     stack.callback(process.terminate)
@@ -217,35 +213,10 @@ def _worker(stack: ExitStack, match: Match) -> Connection[Any, Any]:
     return ours
 
 
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """A process started meanwhile is born deaf to them; here they are heard afterwards."""
-    # Where the first start has to start this too, it would let them through again.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _work(match: Match, connection: Connection[Any, Any]) -> None:
     # A Ctrl-C at the terminal is for the process that gives out the pairs; it asks us to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-    parent = multiprocessing.parent_process()
-    if parent is None or not parent.is_alive():
-        return
-    threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
     with match.players() as (a, b), suppress(EOFError, ConnectionError):
         while True:
             connection.send(match.pair(connection.recv(), a, b))
-
-
-def _end_after(parent: BaseProcess) -> None:
-    """However it ends, even by SIGKILL; the players' programs are closed then."""
-    parent.join()
-    here = threading.main_thread().ident
-    assert here is not None  # noqa: S101 - it runs
-    signal.pthread_kill(here, signal.SIGTERM)

@@ -10,8 +10,8 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -231,23 +231,6 @@ class _Engine:
         pass
 
 
-@contextmanager
-def _signals_put_off() -> Iterator[None]:
-    """What would end us waits until a program that is started is known, and can be closed."""
-    came = list[int]()
-    handlers = {
-        number: signal.signal(number, lambda number, _: came.append(number))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for late in came:
-            signal.raise_signal(late)
-
-
 class Program:
     """A process that is sent `BOARD CARDS TURN MS`, one line a question, and answers each by one
     line, a move like boar:a1a2 or boar:pass.
@@ -290,14 +273,13 @@ class Program:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             try:
-                with _signals_put_off():
-                    self._process = subprocess.Popen(  # noqa: S603 - whoever plays names it
-                        self._arguments,
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE,
-                        bufsize=0,
-                        start_new_session=True,
-                    )
+                self._process = subprocess.Popen(  # noqa: S603 - whoever plays names the program
+                    self._arguments,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    bufsize=0,
+                    start_new_session=True,
+                )
             except OSError as refusal:
                 raise Forfeit(f"did not start: {refusal.strerror}") from None
         return self._process

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
-import signal
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from games.engine.match import Match, Pair, Played, Score
 from games.engine.players import Setting, parse_setting
 from games.onitama.cards import DECKS, Colour
 from games.onitama.position import quoted
-
-# What a shell says of a command that a signal ended.
-INTERRUPTED = 128 + signal.SIGINT
-UNREAD = 128 + signal.SIGPIPE
 
 
 def _setting(text: str) -> tuple[str, Setting]:
@@ -85,12 +77,6 @@ class Command(BaseCommand):
             help="the records of the games that A lost (shown unless --no-losses)",
         )
 
-    def run_from_argv(self, argv: list[str]) -> None:
-        try:
-            super().run_from_argv(argv)
-        except KeyboardInterrupt:
-            sys.exit(INTERRUPTED)
-
     def handle(
         self,
         *,
@@ -103,49 +89,33 @@ class Command(BaseCommand):
         names = a[0], b[0]
         ms, deck, seed = options["ms"], options["deck"], options["seed"]
         match = Match(a=a[1], b=b[1], ms=ms, deck=deck, seed=seed)
-        self._say(f"A: {names[0]}\nB: {names[1]}")
-        self._say(f"{games} games, deck {deck}, seed {seed}, {ms} ms a move")
-        pairs = self._play(match, games // 2, options["jobs"])
-        if pairs:
-            score = Score(pairs)
-            for line in _summary(score):
-                self._say(line)
-            for text in _losses(score, names, deck) if losses else ():
-                self._say(f"\n{text}")
-        if len(pairs) < games // 2:
-            sys.exit(INTERRUPTED)
+        self.stdout.write(f"A: {names[0]}\nB: {names[1]}")
+        self.stdout.write(f"{games} games, deck {deck}, seed {seed}, {ms} ms a move")
+        score = Score(self._play(match, games // 2, options["jobs"]))
+        if not score.pairs:
+            raise CommandError("Stopped before the first pair of games was over.")
+        for line in _summary(score):
+            self.stdout.write(line)
+        if losses:
+            for text in _losses(score, names, deck):
+                self.stdout.write(f"\n{text}")
 
     def _play(self, match: Match, pairs: int, jobs: int) -> tuple[Pair, ...]:
         played: list[Pair] = []
         try:
-            with closing(match.play(pairs, jobs)) as playing:
-                for pair in playing:
-                    played.append(pair)
-                    points, games = Score(tuple(played)).points, 2 * len(played)
-                    self._tell(f"pair {len(played)} of {pairs}: A has {points:g} of {games}")
+            for pair in match.play(pairs, jobs):
+                played.append(pair)
+                points = Score(tuple(played)).points
+                self._tell(f"pair {len(played)} of {pairs}: A has {points:g} of {2 * len(played)}")
         except KeyboardInterrupt:
             self._tell(f"stopped after {len(played)} pairs")
         except RuntimeError as failure:
             raise CommandError(f"The match broke off: {failure}.") from None
         return tuple(sorted(played, key=lambda pair: pair.number))
 
-    def _say(self, line: str) -> None:
-        _write(self.stdout, line)
-
     def _tell(self, line: str) -> None:
-        _write(self.stderr, line)
-
-
-def _write(stream: OutputWrapper, line: str) -> None:
-    try:
-        stream.write(line, style_func=str)
-        stream.flush()
-    except OSError as failure:
-        # Python tries again at the end, with what is left in the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        if isinstance(failure, BrokenPipeError):
-            sys.exit(UNREAD)
-        raise CommandError(f"The result cannot be written: {failure.strerror}.") from None
+        self.stderr.write(line, style_func=str)
+        self.stderr.flush()
 
 
 def _summary(score: Score) -> Iterator[str]:
