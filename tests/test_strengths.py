@@ -108,4 +108,6 @@ def test_what_is_recorded_is_sound() -> None:
     for recorded in strengths.MATCHES:
         assert {recorded.stronger, recorded.weaker} <= known
         assert recorded.low <= recorded.step <= recorded.high
-        assert recorded.command.startswith("python manage.py engine_match")
+        assert 120 <= recorded.step <= 300
+        assert recorded.games >= 60
+        assert recorded.command.startswith(".venv/bin/python manage.py engine_match")
