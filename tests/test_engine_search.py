@@ -6,6 +6,7 @@ import json
 import os
 import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from games.engine.bitboard import (
     key,
 )
 from games.engine.evaluation import Tables, Weights, tables
-from games.engine.search import WIN, WON, Engine, Proof, Unseen
+from games.engine.search import WIN, WON, Analysis, Engine, Proof, Unseen
 from games.engine.table_building import build
 from games.engine.tables import Table
 from games.onitama.cards import DECKS, Colour, deal
@@ -275,14 +276,22 @@ def played(position: Position, twice: Position) -> list[Position]:
     return [twice, position, twice, *[position] * 5]
 
 
-def test_no_win_is_proven_by_a_move_that_draws(engine: Engine) -> None:
-    """A quiet move that wins, but to where the game was twice, is a draw, also at the leaves."""
-    rng = random.Random(6)
-    tried = 0
-    while tried < 40:
+def decided(engine: Engine, seed: int, *, won: bool) -> Iterator[tuple[Position, Analysis]]:
+    """Without end: positions that are proven won for the mover, or lost."""
+    rng = random.Random(seed)
+    while True:
         position = wander(rng, rng.randint(10, 50))
         found = engine.analyse(position, nodes=3_000)
-        if found.proven is None or found.proven.winner is not position.turn or found.depth < 2:
+        if found.proven and found.proven.winner is (position.turn if won else position.turn.other):
+            yield position, found
+
+
+def test_no_win_is_proven_by_a_move_that_draws(engine: Engine) -> None:
+    """A quiet move that wins, but to where the game was twice, is a draw, also at the leaves."""
+    positions, tried = decided(engine, 6, won=True), 0
+    while tried < 40:
+        position, found = next(positions)
+        if found.depth < 2:
             continue
         assert found.action is not None
         after = position.after(found.action)
@@ -297,13 +306,9 @@ def test_no_win_is_proven_by_a_move_that_draws(engine: Engine) -> None:
 
 def test_a_move_that_draws_saves_a_lost_game(engine: Engine) -> None:
     """Even where the opponent would win at once from there."""
-    rng = random.Random(8)
-    tried = 0
+    positions, tried = decided(engine, 8, won=False), 0
     while tried < 20:
-        position = wander(rng, rng.randint(10, 50))
-        found = engine.analyse(position, nodes=3_000)
-        if found.proven is None or found.proven.winner is not position.turn.other:
-            continue
+        position, _ = next(positions)
         quiet = [a for a in position.legal_moves() if men(position.after(a)) == men(position)]
         for action in quiet[:2]:
             tried += 1
