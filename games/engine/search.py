@@ -337,8 +337,8 @@ def _holds(table: Table, position: Position, twice: Collection[Position]) -> boo
     return plies <= 0 or not any(0 < _plies_left(table, other) < plies for other in twice)
 
 
-def _read_off(table: Table, root: Position, plies: int, budget: _Budget) -> Analysis:
-    line, position = list[Action](), root
+def _read_off(table: Table, position: Position, plies: int, budget: _Budget) -> Analysis:
+    line: list[Action] = []
     winner = position.turn if plies % 2 else position.turn.other
     score = WIN - plies if plies % 2 else plies - WIN
     for left in range(plies, 0, -1):
