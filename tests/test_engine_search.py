@@ -27,7 +27,20 @@ from games.engine.bitboard import (
     encode_move,
     key,
 )
-from games.engine.evaluation import Tables, Weights, tables
+from games.engine.evaluation import Tables, Weights, evaluate, tables
+from games.engine.moves import (
+    ARRANGEMENT,
+    FIELDS,
+    MASTER,
+    MAX_MOVES,
+    OTHER,
+    OWN,
+    PREY,
+    generate,
+    make,
+    perft,
+    wins_at_once,
+)
 from games.engine.search import WIN, WON, Analysis, Engine, Proof, Unseen
 from games.engine.table_building import build
 from games.engine.tables import Table
@@ -59,16 +72,16 @@ def wander(rng: random.Random, plies: int, deck: str = "all34") -> Position:
 
 
 def stack_of(position: Position) -> Array:
-    stack = np.zeros((kernel.MAX_PLY, kernel.FIELDS), np.int64)
+    stack = np.zeros((kernel.MAX_PLY, FIELDS), np.int64)
     words = encode(position)
-    stack[0, kernel.OWN], stack[0, kernel.OTHER] = words.own, words.other
-    stack[0, kernel.MASTER], stack[0, kernel.PREY] = words.master, words.prey
-    stack[0, kernel.ARRANGEMENT] = words.arrangement
+    stack[0, OWN], stack[0, OTHER] = words.own, words.other
+    stack[0, MASTER], stack[0, PREY] = words.master, words.prey
+    stack[0, ARRANGEMENT] = words.arrangement
     return stack
 
 
 def room() -> Array:
-    return np.zeros((kernel.MAX_PLY, kernel.MAX_MOVES), np.int64)
+    return np.zeros((kernel.MAX_PLY, MAX_MOVES), np.int64)
 
 
 @pytest.mark.parametrize("case", PERFT, ids=lambda case: case["id"])
@@ -77,7 +90,7 @@ def test_it_counts_as_the_rules_do(case: dict[str, Any]) -> None:
     tables_of = deal_of(position)
     reach = np.stack([tables_of.reach, tables_of.reach])
     for depth, nodes in enumerate(case["nodes"], 1):
-        assert kernel.perft(stack_of(position), room(), depth, reach) == nodes
+        assert perft(stack_of(position), room(), depth, reach) == nodes
 
 
 def test_it_reads_its_own_moves_and_positions() -> None:
@@ -98,11 +111,11 @@ def test_it_reads_its_own_moves_and_positions() -> None:
 
 @njit(  # type: ignore[untyped-decorator]  # Numba has no types here
     "int64(int64[:, ::1], int64[:, ::1], int64, int64, int64[:, :, ::1], int64[:, :, ::1], "
-    "int16[:, :, :, ::1], int16[:, ::1])"
+    "int16[:, :, :, ::1], int16[:, ::1], int64[:, :, :, ::1], int64[:, ::1], int16[:, ::1])"
 )
 def worth(
     stack: Array, moves: Array, ply: int, depth: int, reach: Array, back: Array,
-    squares: Array, balance: Array,
+    squares: Array, balance: Array, units: Array, begun: Array, unit_worth: Array,
 ) -> int:  # fmt: skip
     """The value of stack[ply] by looking at every move, nothing cut off and nothing remembered.
 
@@ -111,10 +124,10 @@ def worth(
     """
     node = stack[ply]
     side = ply & 1
-    own, other, arrangement = node[kernel.OWN], node[kernel.OTHER], node[kernel.ARRANGEMENT]
-    master, prey = node[kernel.MASTER], node[kernel.PREY]
+    own, other, arrangement = node[OWN], node[OTHER], node[ARRANGEMENT]
+    master, prey = node[MASTER], node[PREY]
     first, second = HANDS[arrangement, 0], HANDS[arrangement, 1]
-    if ply > 0 and kernel.wins_at_once(side, own, master, prey, first, second, back):
+    if ply > 0 and wins_at_once(side, own, master, prey, first, second, back):
         return WIN - ply - 1
     third, fourth = HANDS[arrangement, 2], HANDS[arrangement, 3]
     into = (reach[1 - side, third, TEMPLE] | reach[1 - side, fourth, TEMPLE]) >> prey & 1
@@ -125,16 +138,19 @@ def worth(
     best = -WIN
     if depth <= 0 and (not attacked or depth < -8):
         targets = other
-        best = kernel.evaluate(own, other, master, prey, arrangement, squares, balance)
-    made = kernel.generate(
-        moves[ply], side, own, other, master, prey, arrangement, reach, targets, False
-    )
+        best = evaluate(
+            own, other, master, prey, arrangement, squares, balance, units, begun, unit_worth
+        )
+    made = generate(moves[ply], side, own, other, master, prey, arrangement, reach, targets, False)
     if made < 0:
         made = 2
         moves[ply, 0], moves[ply, 1] = first << 10 | PASS, second << 10 | PASS
     for at in range(made):
-        kernel.make(node, stack[ply + 1], moves[ply, at])
-        value = -worth(stack, moves, ply + 1, depth - 1, reach, back, squares, balance)
+        make(node, stack[ply + 1], moves[ply, at])
+        value = -worth(
+            stack, moves, ply + 1, depth - 1, reach, back, squares, balance, units, begun,
+            unit_worth,
+        )  # fmt: skip
         best = max(best, value)
     return best
 
@@ -392,9 +408,7 @@ def worth_of(position: Position) -> int:
     words = encode(position)
     summed: Tables = tables(deal_of(position).names, Weights.load())
     return int(
-        kernel.evaluate(
-            words.own, words.other, words.master, words.prey, words.arrangement, *summed
-        )
+        evaluate(words.own, words.other, words.master, words.prey, words.arrangement, *summed)
     )
 
 

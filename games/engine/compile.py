@@ -19,7 +19,7 @@ from pathlib import Path
 
 _HERE = Path(__file__).parent
 # In the order in which they need each other; importing one compiles it.
-MODULES = ("bitboard", "tables", "table_building", "kernel", "search")
+MODULES = ("bitboard", "tables", "table_building", "evaluation", "moves", "kernel", "search")
 
 
 class CannotCompile(Exception):

@@ -146,13 +146,14 @@ def _engine(options: str, tables: Path | None) -> EngineSetting:
         raise ValueError(f"{quoted(options)} gives less than {_LEAST_SECONDS} seconds")
     given["tables"] = tables if given.get("tables") else None
     if weights := given.get("weights"):
-        _check_weights(weights)
+        read_weights(weights)
     return EngineSetting(**given)
 
 
-def _check_weights(path: Path) -> None:
+def read_weights(path: Path) -> Weights:
+    """Raises ValueError, whose message is for whoever named the file."""
     try:
-        Weights.load(path)
+        return Weights.load(path)
     except OSError as refusal:
         raise ValueError(f"{quoted(str(path))} cannot be read: {refusal.strerror}") from None
     except (ValueError, KeyError, TypeError, EOFError, RuntimeError, BadZipFile, BadDeflate):

@@ -23,6 +23,22 @@ from games.engine.bitboard import (
     move_tables,
 )
 from games.engine.evaluation import Tables, Weights, tables, tuned_tables
+from games.engine.moves import (
+    ALPHA,
+    ARRANGEMENT,
+    BEST,
+    BEST_MOVE,
+    BETA,
+    DEPTH,
+    FIELDS,
+    MASTER,
+    MAX_MOVES,
+    NEXT_MOVE,
+    OTHER,
+    OWN,
+    PREY,
+    QUIET_PLIES,
+)
 from games.engine.tables import EMPTY, Table
 from games.onitama.cards import Colour, Step
 from games.onitama.position import Action, Position
@@ -84,8 +100,8 @@ class Engine:
         self._whole_table = np.zeros((1 << table_bits, 2), np.int64)
         # The system gives memory when it is first written: here, not in the first search's time.
         self._whole_table.fill(0)
-        self._stack = np.zeros((kernel.MAX_PLY + 4, kernel.FIELDS), np.int64)
-        self._moves = np.zeros((kernel.MAX_PLY + 4, kernel.MAX_MOVES), np.int64)
+        self._stack = np.zeros((kernel.MAX_PLY + 4, FIELDS), np.int64)
+        self._moves = np.zeros((kernel.MAX_PLY + 4, MAX_MOVES), np.int64)
         self._history = np.zeros((2, 1 << 13), np.int64)
         self._killers = np.zeros((kernel.MAX_PLY + 4, 2), np.int64)
         self._control = np.zeros(kernel.CONTROLS, np.int64)
@@ -148,12 +164,12 @@ class Engine:
         """Whether the search that ended has a move that is at least as good as the last one's: its
         first move was that one, and is done."""
         top = self._stack[0]
-        return bool(top[kernel.BEST] > -WIN and (finished or top[kernel.NEXT_MOVE] > 1))
+        return bool(top[BEST] > -WIN and (finished or top[NEXT_MOVE] > 1))
 
     def _search(self, depth: int, budget: _Budget, alpha: int = -WIN, beta: int = WIN) -> bool:
         quiet = int(self._control[kernel.PAST])
         self._start(self._root, 0, depth, quiet)
-        self._stack[0, kernel.ALPHA], self._stack[0, kernel.BETA] = alpha, beta
+        self._stack[0, ALPHA], self._stack[0, BETA] = alpha, beta
         return self._run(budget)
 
     def _shortest(
@@ -186,7 +202,7 @@ class Engine:
 
     def _line(self, position: Position) -> tuple[Action, ...]:
         """The moves that the search thinks best for both, as far as its table still knows them."""
-        code = int(self._stack[0, kernel.BEST_MOVE])
+        code = int(self._stack[0, BEST_MOVE])
         line: list[Action] = []
         seen = {position}
         while code != kernel.NO_MOVE:
@@ -261,11 +277,11 @@ class Engine:
     def _start(self, words: Words, ply: int, depth: int, quiet: int) -> None:
         node, control = self._stack[ply], self._control
         node.fill(0)
-        node[kernel.OWN], node[kernel.OTHER] = words.own, words.other
-        node[kernel.MASTER], node[kernel.PREY] = words.master, words.prey
-        node[kernel.ARRANGEMENT] = words.arrangement
-        node[kernel.DEPTH], node[kernel.ALPHA], node[kernel.BETA] = depth, -WIN, WIN
-        node[kernel.QUIET_PLIES] = quiet
+        node[OWN], node[OTHER] = words.own, words.other
+        node[MASTER], node[PREY] = words.master, words.prey
+        node[ARRANGEMENT] = words.arrangement
+        node[DEPTH], node[ALPHA], node[BETA] = depth, -WIN, WIN
+        node[QUIET_PLIES] = quiet
         control[kernel.BASE] = control[kernel.PLY] = ply
         control[kernel.STATE] = kernel.ENTER
 

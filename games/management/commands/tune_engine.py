@@ -13,7 +13,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from games.engine.players import NO_ENGINE
+from games.engine.players import NO_ENGINE, read_weights
 from games.onitama.position import quoted
 
 # What is missing without it, NO_ENGINE says.
@@ -50,6 +50,11 @@ class Command(BaseCommand):
             " the weights that tuning begins with, without a game",
         )
         parser.add_argument(
+            "--start",
+            type=Path,
+            help="the weights that the first round is played with, .npz; otherwise plain ones",
+        )
+        parser.add_argument(
             "--samples", type=Path, help="keep the samples here, .npy, or take them"
         )
 
@@ -73,7 +78,7 @@ class Command(BaseCommand):
         if kept is not None and kept.exists():
             self._fit(np.load(kept), options["seed"], terms).save(out)
             return
-        weights = Weights.plain()
+        weights = _start(options["start"])
         samples = np.zeros((0, selfplay.COLUMNS), np.int32)
         with ProcessPoolExecutor(options["jobs"]) as pool:
             for number in range(options["rounds"]):
@@ -107,6 +112,15 @@ def _terms(text: str) -> tuning.Terms:
             f"{quoted(', '.join(sorted(unknown)))}: the terms are {', '.join(_TERMS)}"
         )
     return tuning.Terms(**{name: name in wanted for name in _TERMS})
+
+
+def _start(path: Path | None) -> Weights:
+    if path is None:
+        return Weights.plain()
+    try:
+        return read_weights(path)
+    except ValueError as odd:
+        raise CommandError(str(odd)) from None
 
 
 def _batches(weights: Weights, number: int, options: dict[str, Any]) -> tuple[Any, Iterator[int]]:
