@@ -62,12 +62,12 @@ def _match(
 
 # In the order in which a page shows them.
 MATCHES: tuple[Match, ...] = (
-    _match("yellow-belt", "white-belt", won=149, drawn=0, lost=51, low=132, high=241),
-    _match("orange-belt", "yellow-belt", won=160, drawn=0, lost=40, low=181, high=301),
-    _match("green-belt", "orange-belt", won=154, drawn=0, lost=46, low=149, high=271),
-    _match("blue-belt", "green-belt", won=165, drawn=2, lost=33, low=214, high=337),
-    _match("brown-belt", "blue-belt", won=167, drawn=1, lost=32, low=219, high=351),
-    _match("black-belt", "brown-belt", won=161, drawn=1, lost=38, low=186, high=312),
+    _match("yellow-belt", "white-belt", won=151, drawn=0, lost=49, low=144, high=247),
+    _match("orange-belt", "yellow-belt", won=152, drawn=0, lost=48, low=142, high=258),
+    _match("green-belt", "orange-belt", won=157, drawn=0, lost=43, low=167, high=283),
+    _match("blue-belt", "green-belt", won=161, drawn=0, lost=39, low=183, high=309),
+    _match("brown-belt", "blue-belt", won=157, drawn=3, lost=40, low=176, high=290),
+    _match("black-belt", "brown-belt", won=156, drawn=4, lost=40, low=168, high=292),
     # A second a move, of the processor's time; fewer games, for they take long.
     Match(
         "grandmaster",
