@@ -309,20 +309,6 @@ def test_a_bad_position_is_an_error_and_no_success(
     assert refusal == "CommandError: 'bat' is not a card\n"
 
 
-def test_it_says_why_the_first_answer_takes_so_long(
-    fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    compiled: list[str] = []
-    monkeypatch.setattr(compilation, "ready", lambda: False)
-    monkeypatch.setattr(compilation, "compile_all", lambda: map(compiled.append, ["kernel"]))
-    assert run("nonsense") == 2
-    assert not compiled
-    assert "compiled" not in capsys.readouterr().err
-    assert run(START) == 0
-    assert compiled == ["kernel"]
-    assert capsys.readouterr().err == "The engine is not compiled yet: this takes a minute.\n"
-
-
 def test_neither_its_help_nor_a_refusal_loads_the_engine() -> None:
     for argument, code in (("--help", 0), ("nonsense", 2)):
         program = (

@@ -8,6 +8,7 @@ import random
 import re
 import shlex
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,7 @@ from games.engine.players import Forfeit, Player, Program, parse_setting
 from games.engine.search import Analysis
 from games.engine.table_store import Store
 from games.engine.tables import EMPTY, Table
-from games.onitama.cards import BLUE, CARDS, DECKS, RED, Deal
+from games.onitama.cards import BLUE, CARDS, DECKS, RED, Deal, deal
 from games.onitama.position import Action, Position
 from games.onitama.record import Record
 
@@ -404,13 +405,33 @@ def test_the_engine_judges_by_the_weights_it_is_given(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="holds no weights"):
         parse_setting(f"engine:weights={path}")
     # Who wants to lose its students plays another move.
-    ours = Weights.load()
-    Weights(*(-part for part in ours)).save(path)
-    moves = {
-        parse_setting(text).player().move(START, (), 1, 1)
+    Weights(*(-part for part in Weights.load())).save(path)
+    positions = [Position.start(deal("base", random.Random(number))) for number in range(5)]
+    ours, theirs = (
+        [parse_setting(text).player().move(position, (), 1, 1) for position in positions]
         for text in ("engine:nodes=3000", f"engine:nodes=3000,weights={path}")
-    }
-    assert len(moves) == 2
+    )
+    assert ours != theirs
+
+
+def test_the_engine_is_compiled_anew_before_anything_of_it_is_loaded() -> None:
+    """Numba would take kernel.py's search for good when only evaluation.py, which it calls, has
+    changed."""
+    code = (
+        "import sys; from games.engine import compile as compilation\n"
+        "def compile_all(): yield print('numba' in sys.modules)\n"
+        "compilation.ready, compilation.compile_all = lambda: False, compile_all\n"
+        "import games.engine.players; print('numba' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout == "False\nTrue\n"
+    assert ran.stderr == "The engine is not compiled yet: this takes a minute.\n"
 
 
 def test_without_the_engine_no_stand_in_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:

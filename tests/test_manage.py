@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
+T = TypeVar("T")
 ROOT = Path(__file__).parent.parent
 START = "1121100000000000000033433 boar,ox,horse,elephant,crab b"
 
@@ -50,47 +52,56 @@ def test_an_interrupt_ends_it_without_a_traceback() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
-def test_who_plays_a_match_ends_with_it_however_it_ends() -> None:
-    code = (
-        "from games.engine.match import Match; from games.engine.players import parse_setting\n"
-        "import time\n"
-        "if __name__ == '__main__':\n"
-        "    random = parse_setting('random')\n"
-        "    for pair in Match(a=random, b=random, ms=1).play(10**6, 2):\n"
-        "        print(flush=True)\n"
-        "        time.sleep(60)\n"
-    )
-    match = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "engine_match engine:seconds=90 engine:seconds=90 --games 4 --jobs 2",
+        "tune_engine {} --games 10000 --nodes 100000 --jobs 2",
+    ],
+    ids=lambda command: command.split()[0],
+)
+def test_who_works_for_a_command_ends_with_it_however_it_ends(tmp_path: Path, command: str) -> None:
+    """Deep in thought, where it hears of nothing else for long."""
+    arguments = command.format(tmp_path / "out.npz").split()
+    started = subprocess.Popen([sys.executable, "manage.py", *arguments], cwd=ROOT)
     try:
-        assert match.stdout is not None
-        assert match.stdout.readline()
-        children = children_of(match.pid)
-        assert len(children) >= 2
+        children = wait_until(lambda: at_work(started.pid), 60)
     finally:
-        match.send_signal(signal.SIGKILL)
-        match.communicate()
-    until = time.monotonic() + 20
-    while any(is_running(child) for child in children) and time.monotonic() < until:
+        started.kill()
+        started.wait()
+    wait_until(lambda: not any(map(is_running, children)), 20)
+
+
+def at_work(parent: int) -> list[int]:
+    """Its children, once two have been at it for some seconds of the processor's."""
+    children = children_of(parent)
+    return children if sum(seconds_used(child) > 4 for child in children) >= 2 else []
+
+
+def wait_until(found: Callable[[], T], seconds: float) -> T:
+    until = time.monotonic() + seconds
+    while not (what := found()):
+        assert time.monotonic() < until
         time.sleep(0.05)
-    assert not [child for child in children if is_running(child)]
+    return what
 
 
 def children_of(parent: int) -> list[int]:
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            # After the name in brackets: the state, then the parent.
-            fields = status.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == parent:
-            found.append(int(status.parent.name))
-    return found
+    found = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return [process for process in found if status_of(process)[1] == str(parent)]
 
 
 def is_running(process: int) -> bool:
+    return status_of(process)[0] not in "ZX"
+
+
+def seconds_used(process: int) -> float:
+    return int(status_of(process)[11]) / os.sysconf("SC_CLK_TCK")
+
+
+def status_of(process: int) -> list[str]:
+    """After the name in brackets: the state, the parent, ...; as of a dead one where it is gone."""
     try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return False
-    return state != "Z"
+        return ["X", *["0"] * 50]

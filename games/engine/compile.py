@@ -13,8 +13,10 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 _HERE = Path(__file__).parent
@@ -95,6 +97,19 @@ def compile_aloud(say: Callable[[str], object]) -> None:
         raise CannotCompile(f"The engine needs what is not installed here: {error}") from error
     except OSError as error:
         raise CannotCompile(f"The compiled engine cannot be kept: {error}") from error
+
+
+def compile_first() -> None:
+    """For a command, before it imports the engine: nothing of other sources is then used.
+
+    Tells of it where it takes long. What cannot be kept is compiled as it is loaded.
+    """
+    if ready() or find_spec("numba") is None:
+        return
+    sys.stderr.write("The engine is not compiled yet: this takes a minute.\n")
+    with suppress(ImportError, OSError):
+        for _module in compile_all():
+            pass
 
 
 def main() -> int:

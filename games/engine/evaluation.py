@@ -3,9 +3,10 @@
 The value is a sum over the pieces, and one over a few units. What a piece is worth on its square
 depends on the phase (how many students are left) and on each of the five cards: in the mover's
 hand, in the opponent's, or at the side. A unit is such a sum as well, cut off below 0 and above 1:
-it can tell what pieces are worth together. Both hold what a player would call mobility by card, a
-hand against the other hand and the side card, the race to the temple and the safety of the master.
-`tuning` makes them from games of the engine against itself.
+it can tell what pieces are worth together. Only what a whole one is worth depends on the phase.
+Both hold what a player would call mobility by card, a hand against the other hand and the side
+card, the race to the temple and the safety of the master. `tuning` makes them from games of the
+engine against itself.
 """
 
 from __future__ import annotations
@@ -36,21 +37,24 @@ MOST_STUDENTS = 8
 UNITS = 16
 # Of a unit that is 1; four of them are added up in one word, each from HALF on, so that none of
 # them is ever below 0.
-WHOLE, HALF, LANE = 256, 1 << 14, (1 << 16) - 1
+WHOLE, HALF, LANE_MASK = 256, 1 << 14, (1 << 16) - 1
 WORDS = UNITS // 4
-# A piece's share of a unit is cut off here: those of ten pieces then stay within a quarter word.
+# A piece's share of a unit, and what a unit begins with, are cut off here: ten shares and the
+# beginning then stay within a quarter word.
 MOST_SHARE = 1_400
+# No position may be worth more: a proven win is, and what is kept in 16 bits would wrap.
+MOST_WORTH = 19_000
 # Which role the five places of bitboard.HANDS play.
 ROLE = (OWN_HAND, OWN_HAND, OTHER_HAND, OTHER_HAND, SIDE)
 
 
 class Weights(NamedTuple):
-    """In hundredths of a student, seen by the mover.
+    """Seen by the mover, in hundredths of a student, but for what a unit adds up.
 
     `common[phase, piece, square]`, `by_card[phase, role, card, piece, square]`,
     `balance[phase, role, card]`, `tempo[phase]`; and `worth[phase, unit]`, of a unit that is 1.
 
-    What a unit adds up: `unit_common[piece, square, unit]`,
+    What a unit adds up, in wholes: `unit_common[piece, square, unit]`,
     `unit_by_card[role, card, piece, square, unit]`, `unit_balance[role, card, unit]`,
     `unit_tempo[unit]`.
     """
@@ -87,12 +91,22 @@ class Weights(NamedTuple):
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Weights:
-        with np.load(path) as kept:
-            loaded = cls(*(kept[name].astype(np.float32) for name in cls._fields))
-        for name, part, model in zip(cls._fields, loaded, cls.plain(), strict=True):
-            if part.shape != model.shape or not np.isfinite(part).all():
-                raise ValueError(f"{name} is not {model.shape} finite numbers")
+        """Raises OSError, ValueError, and for damaged files whatever NumPy raises."""
+        with np.load(path) as file:
+            kept = {name: file[name] for name in cls._fields}
+        for (name, part), model in zip(kept.items(), cls.plain(), strict=True):
+            if part.shape != model.shape or part.dtype != np.float16 or not np.isfinite(part).all():
+                raise ValueError(f"{name} is not {model.shape} finite numbers of 16 bits")
+        loaded = cls(**{name: part.astype(np.float32) for name, part in kept.items()})
+        if loaded._most() > MOST_WORTH:
+            raise ValueError(f"a position could be worth more than {MOST_WORTH}")
         return loaded
+
+    def _most(self) -> float:
+        """What no position's worth exceeds: ten pieces, each with five cards; and the rest."""
+        common, by_card, balance, tempo = (float(abs(part).max()) for part in self[:4])
+        pieces = 10 * (common + 5 * by_card)
+        return pieces + 5 * balance + tempo + float(abs(self.worth).max(axis=0).sum())
 
     def save(self, path: Path) -> None:
         np.savez_compressed(
@@ -105,13 +119,13 @@ class Tables(NamedTuple):
 
     `squares[students, arrangement, piece, square]`, `balance[students, arrangement]` and
     `worth[students, unit]`, with the number of students on the board, 0 to 8;
-    `units[arrangement, piece, square, word]` and `begun[arrangement, word]`, four units a word.
+    `units[arrangement, piece, square, word]` and `biases[arrangement, word]`, four units a word.
     """
 
     squares: npt.NDArray[np.int16]
     balance: npt.NDArray[np.int16]
     units: npt.NDArray[np.int64]
-    begun: npt.NDArray[np.int64]
+    biases: npt.NDArray[np.int64]
     worth: npt.NDArray[np.int16]
 
 
@@ -121,18 +135,18 @@ def tables(names: tuple[str, ...], weights: Weights) -> Tables:
     squares = np.repeat(weights.common[:, None], ARRANGEMENTS, axis=1)
     balance = np.repeat(weights.tempo[:, None], ARRANGEMENTS, axis=1)
     units = np.repeat(weights.unit_common[None], ARRANGEMENTS, axis=0)
-    begun = np.repeat(weights.unit_tempo[None], ARRANGEMENTS, axis=0)
+    biases = np.repeat(weights.unit_tempo[None], ARRANGEMENTS, axis=0)
     for arrangement, hands in enumerate(HANDS):
         for role, card in zip(ROLE, hands, strict=True):
             squares[:, arrangement] += weights.by_card[:, role, number[card]]
             balance[:, arrangement] += weights.balance[:, role, number[card]]
             units[arrangement] += weights.unit_by_card[role, number[card]]
-            begun[arrangement] += weights.unit_balance[role, number[card]]
+            biases[arrangement] += weights.unit_balance[role, number[card]]
     return Tables(
         _by_students(squares),
         _by_students(balance),
         _packed(units, 0),
-        _packed(begun, HALF),
+        _packed(biases, HALF),
         _by_students(weights.worth),
     )
 
@@ -152,10 +166,10 @@ def _packed(shares: npt.NDArray[np.float32], begin: int) -> npt.NDArray[np.int64
 
 @njit("int64(int64, int16[::1], int64)", cache=True, boundscheck=False)
 def _weighed(word: int, worth: Array, first: int) -> int:
-    total = min(max((word & LANE) - HALF, 0), WHOLE) * worth[first]
-    total += min(max((word >> 16 & LANE) - HALF, 0), WHOLE) * worth[first + 1]
-    total += min(max((word >> 32 & LANE) - HALF, 0), WHOLE) * worth[first + 2]
-    total += min(max((word >> 48 & LANE) - HALF, 0), WHOLE) * worth[first + 3]
+    total = min(max((word & LANE_MASK) - HALF, 0), WHOLE) * worth[first]
+    total += min(max((word >> 16 & LANE_MASK) - HALF, 0), WHOLE) * worth[first + 1]
+    total += min(max((word >> 32 & LANE_MASK) - HALF, 0), WHOLE) * worth[first + 2]
+    total += min(max((word >> 48 & LANE_MASK) - HALF, 0), WHOLE) * worth[first + 3]
     return total
 
 
@@ -174,7 +188,7 @@ def evaluate(
     squares: Array,
     balance: Array,
     units: Array,
-    begun: Array,
+    biases: Array,
     worth: Array,
 ) -> int:
     """How the mover stands, in hundredths of a student."""
@@ -183,10 +197,10 @@ def evaluate(
     shares = units[arrangement]
     total = balance[students, arrangement] + table[1, master] + table[3, prey]
     # Written out, so that the words stay in registers.
-    word0 = begun[arrangement, 0] + shares[1, master, 0] + shares[3, prey, 0]
-    word1 = begun[arrangement, 1] + shares[1, master, 1] + shares[3, prey, 1]
-    word2 = begun[arrangement, 2] + shares[1, master, 2] + shares[3, prey, 2]
-    word3 = begun[arrangement, 3] + shares[1, master, 3] + shares[3, prey, 3]
+    word0 = biases[arrangement, 0] + shares[1, master, 0] + shares[3, prey, 0]
+    word1 = biases[arrangement, 1] + shares[1, master, 1] + shares[3, prey, 1]
+    word2 = biases[arrangement, 2] + shares[1, master, 2] + shares[3, prey, 2]
+    word3 = biases[arrangement, 3] + shares[1, master, 3] + shares[3, prey, 3]
     left = own & ~(1 << master)
     while left:
         at = lowest(left)

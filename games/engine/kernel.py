@@ -33,7 +33,7 @@ from games.engine.moves import (
     generate,
     make,
     wins_at_once,
-)  # fmt: skip
+)
 from games.engine.tables import probe
 
 # A win in n plies is worth WIN - n; nothing else is worth more than WON in either direction.
@@ -111,7 +111,7 @@ def run(
     squares: Array,
     balance: Array,
     units: Array,
-    begun: Array,
+    biases: Array,
     worth: Array,
     words: Array,
     long: Array,
@@ -233,7 +233,7 @@ def run(
             static = np.int64(0)
             if captures_only or threats == 0:
                 static = evaluate(
-                    own, other, master, prey, arrangement, squares, balance, units, begun, worth
+                    own, other, master, prey, arrangement, squares, balance, units, biases, worth
                 )
             if captures_only and (threats == 0 or depth < -EVASIONS):
                 best = static
@@ -247,7 +247,7 @@ def run(
                 captures_only = False
             elif ply >= MAX_PLY - 2:
                 value = evaluate(
-                    own, other, master, prey, arrangement, squares, balance, units, begun, worth
+                    own, other, master, prey, arrangement, squares, balance, units, biases, worth
                 )
                 continue
             node[STATIC] = static

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import sys
 import time
@@ -13,11 +12,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from random import Random
-from threading import Thread
 from typing import Any
 
 from games.engine.elo import Difference, difference
 from games.engine.players import Forfeit, Player, Setting
+from games.engine.processes import end_with_parent
 from games.onitama.cards import BLUE, RED, Colour, deal
 from games.onitama.position import Action, Position
 from games.onitama.record import Record
@@ -219,15 +218,7 @@ def _work(match: Match, connection: Connection[Any, Any]) -> None:
     # A Ctrl-C at the terminal is for the process that gives out the pairs; it asks us to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-    Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     with match.players() as (a, b), suppress(EOFError, ConnectionError):
         while True:
             connection.send(match.pair(connection.recv(), a, b))
-
-
-def _end_with_parent() -> None:
-    """A parent that is killed cannot ask."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None  # noqa: S101 - only a child works
-    parent.join()
-    os.kill(os.getpid(), signal.SIGTERM)

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
-from zipfile import BadZipFile
-from zlib import error as BadDeflate
 
+from games.engine import compile as compilation
 from games.engine import levels, plain
+from games.engine.arrays import reading
 from games.onitama.position import Action, BadText, Position, parse_move, quoted
 
 try:
+    compilation.compile_first()
     from games.engine.bitboard import deal_of
     from games.engine.evaluation import Weights
     from games.engine.search import Engine, weighed_by
@@ -152,12 +153,8 @@ def _engine(options: str, tables: Path | None) -> EngineSetting:
 
 def read_weights(path: Path) -> Weights:
     """Raises ValueError, whose message is for whoever named the file."""
-    try:
+    with reading(path, "weights"):
         return Weights.load(path)
-    except OSError as refusal:
-        raise ValueError(f"{quoted(str(path))} cannot be read: {refusal.strerror}") from None
-    except (ValueError, KeyError, TypeError, EOFError, RuntimeError, BadZipFile, BadDeflate):
-        raise ValueError(f"{quoted(str(path))} holds no weights") from None
 
 
 def _program(command: str) -> ProgramSetting:

@@ -1,18 +1,20 @@
 """Games of the engine against itself, as positions to tune the evaluation on.
 
-They are played in compiled code, and each deal a few times: the search of such a game takes less
-time than its rules do in Python.
+They are played in compiled code: the search of such a game takes less time than its rules do in
+Python. Each deal is played a few times, for its tables take as long to make as a game.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import numpy as np
 from numba import njit
 
 from games.engine import kernel
-from games.engine.bitboard import ALL, HANDS, PASS, Array, encode, key
+from games.engine.arrays import reading
+from games.engine.bitboard import ALL, ARRANGEMENTS, HANDS, PASS, SQUARES, Array, encode, key
 from games.engine.bitboard import deal as move_tables
 from games.engine.evaluation import NAMES, Tables, Weights, tables
 from games.engine.kernel import WIN, WON
@@ -34,9 +36,9 @@ from games.engine.moves import (
     generate,
     make,
     wins_at_once,
-)  # fmt: skip
+)
 from games.engine.tables import EMPTY
-from games.onitama.cards import Deal, deal
+from games.onitama.cards import deal
 from games.onitama.position import Position
 
 # A sample's columns: the five words of the position (as a node has them), the numbers of its cards
@@ -51,6 +53,8 @@ AT_RANDOM = 0.06
 BASE_SHARE = 0.75
 GAMES_OF_A_DEAL = 4
 _DEEPEST = 60
+# A side's pieces at the start.
+MOST_MEN = 5
 
 
 def samples(weights: Weights, *, games: int, nodes: int, seed: int) -> Array:
@@ -66,24 +70,30 @@ def samples(weights: Weights, *, games: int, nodes: int, seed: int) -> Array:
     return np.concatenate(found)
 
 
-def hands(sample: Array) -> tuple[list[int], list[int]]:
-    """The numbers of the cards in the mover's hand and in the opponent's."""
-    dealt = sample[CARDS:SCORE]
-    own1, own2, other1, other2, _ = HANDS[sample[ARRANGEMENT]]
-    return [int(dealt[own1]), int(dealt[own2])], [int(dealt[other1]), int(dealt[other2])]
+def read_samples(path: Path) -> Array:
+    """Raises ValueError, whose message is for whoever named the file."""
+    with reading(path, "samples"):
+        kept = np.load(path)
+        if kept.dtype != np.int32 or kept.shape != (max(len(kept), 1), COLUMNS):
+            raise ValueError
+        if not _sound(kept):
+            raise ValueError
+    return kept
 
 
-def opening(cards: Deal, rng: Random) -> Position:
-    """A few plies at random, none of which loses at once."""
-    position = Position.start(cards)
-    for _ in range(rng.randint(*OPENING)):
-        legal = position.legal_moves()
-        after = [position.after(action) for action in legal]
-        sound = [known for known in after if not known.winning(known.legal_moves())]
-        if position.winning(legal) or not sound:
-            break
-        position = rng.choice(sound)
-    return position
+def _sound(kept: Array) -> bool:
+    """Whether each row could be a sample: what is not would be looked up beside a table."""
+    own, other, master, prey, arrangement = kept[:, :CARDS].T
+    dealt = kept[:, CARDS:SCORE]
+    sound = (arrangement >= 0) & (arrangement < ARRANGEMENTS) & (own & other == 0)
+    for pieces, chief in ((own, master), (other, prey)):
+        sound &= (pieces >= 0) & (pieces <= ALL) & (np.bitwise_count(pieces) <= MOST_MEN)
+        sound &= (chief >= 0) & (chief < SQUARES)
+        sound &= pieces >> np.clip(chief, 0, SQUARES) & 1 == 1
+    sound &= ((dealt >= 0) & (dealt < len(NAMES))).all(axis=1)
+    sound &= (np.diff(np.sort(dealt)) > 0).all(axis=1)
+    sound &= (abs(kept[:, SCORE]) <= WON) & (abs(kept[:, RESULT]) <= 1)
+    return bool(sound.all())
 
 
 class _Searcher:
@@ -125,7 +135,7 @@ class _Searcher:
 def _think(
     root: Array, nodes: int, before: int, stack: Array, moves: Array, past: Array, table: Array,
     history: Array, killers: Array, reach: Array, back: Array, squares: Array, balance: Array,
-    units: Array, begun: Array, worth: Array, words: Array, long: Array, control: Array,
+    units: Array, biases: Array, worth: Array, words: Array, long: Array, control: Array,
 ) -> tuple[int, int]:  # fmt: skip
     """The score and the best move's number; `past` begins with the `before` positions since the
     last capture."""
@@ -146,7 +156,7 @@ def _think(
         control[kernel.LIMIT] = nodes if depth > 1 else 1 << 40
         done = kernel.run(
             stack, moves, past, table, history, killers, reach, back, squares, balance, units,
-            begun, worth, words, long, -1, control,
+            biases, worth, words, long, -1, control,
         )  # fmt: skip
         if done or (top[BEST] > -WIN and top[NEXT_MOVE] > 1):
             code = top[BEST_MOVE]
@@ -162,7 +172,7 @@ def _think(
 def _play(
     nodes_played: Array, opening_plies: int, nodes: int, seed: int, rows: Array, stack: Array,
     moves: Array, past: Array, table: Array, history: Array, killers: Array, reach: Array,
-    back: Array, squares: Array, balance: Array, units: Array, begun: Array, worth: Array,
+    back: Array, squares: Array, balance: Array, units: Array, biases: Array, worth: Array,
     words: Array, long: Array, control: Array,
 ) -> int:  # fmt: skip
     """One game from nodes_played[0]; writes its quiet positions into `rows` and gives how many."""
@@ -175,7 +185,7 @@ def _play(
         master, prey = node[MASTER], node[PREY]
         sign = 1 - 2 * (ply & 1)
         here = key(own, other, master, prey, arrangement)
-        if np.any(past[:before] == here):
+        if np.any(past[before & 1 : before : 2] == here):
             break
         if wins_at_once(0, own, master, prey, HANDS[arrangement, 0], HANDS[arrangement, 1], back):
             result = sign
@@ -191,7 +201,7 @@ def _play(
         else:
             score, code = _think(
                 node, nodes, before, stack, moves, past, table, history, killers, reach, back,
-                squares, balance, units, begun, worth, words, long, control,
+                squares, balance, units, biases, worth, words, long, control,
             )  # fmt: skip
             if abs(score) > WON:
                 result = sign if score > 0 else -sign

@@ -1,4 +1,7 @@
-"""Fits the evaluation's weights to samples of selfplay: logistic regression, by gradient."""
+"""Fits the evaluation's weights to samples of selfplay, by the gradient of the log loss.
+
+Without units that is logistic regression; with them the value is a network of one hidden layer.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +34,16 @@ from games.onitama.position import SIZE
 SCALE = 150.0
 # How much of the target is the game's result; the rest is what the search thought.
 RESULT_SHARE = 0.2
-# So many samples a step; the rate falls evenly from the first to the last.
+# So many samples a step; the learning rate falls evenly from the first to the last.
 BATCH = 2_000
-FASTEST, SLOWEST = 2e-3, 4e-5
-# What units are worth is fitted in students, the rest in hundredths.
+FIRST_RATE, LAST_RATE = 2e-3, 4e-5
+# What units are worth is fitted in students, other worth in hundredths of one.
 HUNDREDTHS = 100.0
 # Of features, units, worth: how long steps are beside the rate.
 _SCALES = (HUNDREDTHS, 1.0, 1.0)
-_MOMENTUM, _MEMORY = 0.9, 0.999
-# Pulls what a card adds to nothing; the more so for units, which learn single positions by heart.
+_BETA1, _BETA2 = 0.9, 0.999
+# Pulls what a card adds, and all that a unit adds up, towards nothing; a unit the more so, for it
+# learns single positions by heart.
 DECAY, UNIT_DECAY = 0.1, 1.0
 # One game's positions are much alike, so they are held out together, this many in a row.
 BLOCK = 50
@@ -144,8 +148,9 @@ def _features(sample: Array, found: Array) -> tuple[int, int]:
 
 
 @njit(cache=True, fastmath=True)
-def _look(samples: Array, chosen: Array, fit: _Fit, gradient: _Fit, learns: bool) -> float:
-    """The sum of square errors over the samples; adds up the gradient where it `learns`."""
+def _errors(samples: Array, chosen: Array, fit: _Fit, gradient: _Fit, learns: bool) -> float:
+    """The sum of square errors over the samples; where it `learns`, adds up the gradient, which is
+    that of the log loss."""
     found = np.empty(_MOST_FEATURES, np.int64)
     sums = np.empty((2, _FREE), np.float32)
     phase = np.empty(PHASES, np.float32)
@@ -200,15 +205,15 @@ def _step(
     count: int, number: int, rate: float, scale: float,
 ) -> None:  # fmt: skip
     """Adam's (Kingma and Ba 2014), with the decay apart from it (Loshchilov and Hutter 2017)."""
-    unbiased_mean = 1 - _MOMENTUM**number
-    unbiased_square = 1 - _MEMORY**number
+    unbiased_mean = 1 - _BETA1**number
+    unbiased_square = 1 - _BETA2**number
     for at in range(fit.size):
         slope = gradient[at] / count
         gradient[at] = 0
         if not fitted[at]:
             continue
-        mean[at] = _MOMENTUM * mean[at] + (1 - _MOMENTUM) * slope
-        square[at] = _MEMORY * square[at] + (1 - _MEMORY) * slope * slope
+        mean[at] = _BETA1 * mean[at] + (1 - _BETA1) * slope
+        square[at] = _BETA2 * square[at] + (1 - _BETA2) * slope * slope
         downhill = mean[at] / unbiased_mean / (np.sqrt(square[at] / unbiased_square) + 1e-7)
         fit[at] -= rate * (scale * downhill + decay[at] * fit[at])
 
@@ -216,12 +221,12 @@ def _step(
 def fit(
     samples: Array,
     *,
-    passes: int,
+    epochs: int,
     seed: int,
     terms: Terms = ALL_TERMS,
     report: Callable[[int, float, float], None] = lambda *_: None,
 ) -> Weights:
-    """Weights from samples; `report` hears, after each pass, its number and the mean square error
+    """Weights from samples; `report` hears, after each epoch, its number and the mean square error
     of the expected results, on the samples learnt from and on those held out. Raises ValueError
     where there are none."""
     if not len(samples):
@@ -233,20 +238,20 @@ def fit(
     learnt = np.flatnonzero(~chosen[blocks])
     weights, fitted, decay = _begin(rng, terms), _fitted(terms), _decay()
     gradient, mean, square = _Fit.zeros(), _Fit.zeros(), _Fit.zeros()
-    step, steps = 0, passes * -(-len(learnt) // BATCH)
-    for number in range(passes):
+    step, steps = 0, epochs * -(-len(learnt) // BATCH)
+    for number in range(epochs):
         order = rng.permutation(learnt)
         error = 0.0
         for first in range(0, len(order), BATCH):
             batch = order[first : first + BATCH]
-            error += _look(samples, batch, weights, gradient, True)
-            rate = SLOWEST + (FASTEST - SLOWEST) * (1 - step / steps)
+            error += _errors(samples, batch, weights, gradient, True)
+            rate = LAST_RATE + (FIRST_RATE - LAST_RATE) * (1 - step / steps)
             step += 1
             for *part, scale in zip(
                 weights, gradient, mean, square, fitted, decay, _SCALES, strict=True
             ):
                 _step(*(array.ravel() for array in part), len(batch), step, rate, scale)
-        unseen = _look(samples, held_out, weights, gradient, False)
+        unseen = _errors(samples, held_out, weights, gradient, False)
         report(number + 1, error / max(len(order), 1), unseen / max(len(held_out), 1))
     return _weights(weights)
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, BinaryIO
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from games.engine import compile as compilation
 from games.management.commands._positions import POSITION_HELP
-from games.onitama.position import BadText, Position, quoted
+from games.management.commands._refusing import RefusingCommand, seconds_up_to, whole_number
+from games.onitama.position import BadText, Position
 
 # By name, for it compiles the engine where that is not done: no help and no refusal waits for it.
 _ANALYST = "games.management.commands._analyst"
@@ -26,35 +23,12 @@ MOST_NODES = 10**12
 LONGEST_LINE = 500
 
 
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds <= MOST_SECONDS:
-        raise argparse.ArgumentTypeError(
-            f"{quoted(text)} is not a number of seconds up to {MOST_SECONDS:,}"
-        )
-    return seconds
-
-
-def _nodes(text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) < 15 and 1 <= int(text) <= MOST_NODES:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{quoted(text)} is not a number from 1 to {MOST_NODES:,}")
-
-
-class Command(BaseCommand):
+class Command(RefusingCommand):
     help = (
         "Print one JSON object: best move, line, score from the mover's view in hundredths of a "
         "student, depth, nodes, seconds, and what is proven: null, 'draw', or the winner and in "
         "how many plies, null where that is not known."
     )
-    requires_system_checks = []
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        # Without a usage a refusal is one line.
-        return super().create_parser(prog_name, subcommand, usage=argparse.SUPPRESS, **kwargs)
 
     def add_arguments(self, parser: CommandParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)
@@ -65,8 +39,10 @@ class Command(BaseCommand):
             help="read positions, one a line, and answer each by a line",
         )
         budget = parser.add_mutually_exclusive_group()
-        budget.add_argument("--seconds", type=_seconds, help="for each position (default 5)")
-        budget.add_argument("--nodes", type=_nodes, help="instead of a time")
+        budget.add_argument(
+            "--seconds", type=seconds_up_to(MOST_SECONDS), help="for each position (default 5)"
+        )
+        budget.add_argument("--nodes", type=whole_number(1, MOST_NODES), help="instead of a time")
         parser.add_argument(
             "--tables",
             action=argparse.BooleanOptionalAction,
@@ -85,7 +61,6 @@ class Command(BaseCommand):
     ) -> None:
         if position is not None:
             self._refuse_what_is_no_position(position)
-        self._compile()
         analyst = import_module(_ANALYST).analyst(
             5.0 if seconds is None and nodes is None else seconds, nodes, tables
         )
@@ -101,15 +76,6 @@ class Command(BaseCommand):
         except BadText as refusal:
             self._say({"error": str(refusal), "position": text})
             raise CommandError(str(refusal), returncode=2) from None
-
-    def _compile(self) -> None:
-        if compilation.ready() or find_spec("numba") is None:
-            return
-        self.stderr.write("The engine is not compiled yet: this takes a minute.")
-        # Where that cannot be kept, it is compiled as it is loaded; what is missing is said then.
-        with suppress(ImportError, OSError):
-            for _module in compilation.compile_all():
-                pass
 
     def _say(self, answer: dict[str, Any]) -> None:
         self.stdout.write(json.dumps(answer))

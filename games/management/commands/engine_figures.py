@@ -5,20 +5,22 @@ from __future__ import annotations
 import random
 import resource
 import time
-from argparse import ArgumentParser
+from argparse import SUPPRESS, ArgumentParser
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from games.engine.players import NO_ENGINE
+from games.management.commands._refusing import RefusingCommand, seconds_up_to, whole_number
 from games.onitama.cards import Deal, deal
 from games.onitama.position import Position
 
 # What is missing without it, NO_ENGINE says.
 with suppress(ImportError):
     from games.engine.search import WON, Engine, Proof
-    from games.engine.selfplay import opening
+    from games.engine.selfplay import OPENING
     from games.engine.table_building import build
     from games.engine.tables import EMPTY, Table
 
@@ -38,42 +40,41 @@ FULL = 10
 # Ten men are looked at so many plies into a game: before, there is nothing to prove.
 PLIES_IN = 10
 
+_seconds = seconds_up_to(600)
 
-class Command(BaseCommand):
+
+class Command(RefusingCommand):
     help = (
         "Prints the engine's speed and depth, or the share of positions it proves; its seconds are"
         " the processor's."
     )
-    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        figures = parser.add_subparsers(dest="figure", required=True)
-        speed = figures.add_parser("speed", help="nodes a second and depth from five starts")
-        speed.add_argument("--seconds", type=float, nargs="+", default=[1.0, 10.0])
-        proofs = figures.add_parser("proofs", help="positions of its own games, proved in time")
-        proofs.add_argument("--men", type=int, nargs="+", default=[7, 8], help="7 to 10")
-        proofs.add_argument("--positions", type=int, default=20, help="of each deal")
-        proofs.add_argument("--deals", type=int, default=4, help="random ones of the base deck")
-        proofs.add_argument("--seconds", type=float, default=5.0)
-        proofs.add_argument("--seed", type=int, default=1)
+        figures = parser.add_subparsers(dest="figure", required=True, prog=parser.prog)
+        plain = partial(figures.add_parser, usage=SUPPRESS)
+        speed = plain("speed", help="nodes a second and depth from five starts")
+        speed.add_argument("--seconds", type=_seconds, nargs="+", default=[1.0, 10.0])
+        proofs = plain("proofs", help="positions of its own games, proved in time")
+        proofs.add_argument(
+            "--men", type=whole_number(7, FULL), nargs="+", default=[7, 8], help="7 to 10"
+        )
+        proofs.add_argument(
+            "--positions", type=whole_number(1, 1000), default=20, help="of each deal"
+        )
+        proofs.add_argument(
+            "--deals", type=whole_number(1, 100), default=4, help="random ones of the base deck"
+        )
+        proofs.add_argument("--seconds", type=_seconds, default=5.0)
+        proofs.add_argument("--seed", type=whole_number(0, 10**10), default=1)
         proofs.add_argument("--no-tables", action="store_true", help="by search alone")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if NO_ENGINE:
             raise CommandError(NO_ENGINE)
-        seconds = options["seconds"]
-        if not all(
-            0 < each <= 600 for each in (seconds if isinstance(seconds, list) else [seconds])
-        ):
-            raise CommandError("--seconds must lie between 0 and 600")
         if options["figure"] == "speed":
-            self._speed(seconds)
-            return
-        if not all(7 <= men <= FULL for men in options["men"]):
-            raise CommandError("--men must lie between 7 and 10")
-        if not (1 <= options["positions"] <= 1000 and 1 <= options["deals"] <= 100):
-            raise CommandError("--positions must lie between 1 and 1000, --deals between 1 and 100")
-        self._proofs(options)
+            self._speed(options["seconds"])
+        else:
+            self._proofs(options)
 
     def _speed(self, seconds: list[float]) -> None:
         engine = Engine(TABLE_BITS)
@@ -128,7 +129,7 @@ def _positions(
         if len(found) == wanted:
             break
         shuffled = tuple(rng.sample(cards, 5))
-        position = opening(shuffled, rng)  # type: ignore[arg-type]  # five of five
+        position = _opening(shuffled, rng)  # type: ignore[arg-type]  # five of five
         history: list[Position] = []
         while position.outcome() is None and len(history) < MOST_PLIES:
             move = engine.analyse(position, nodes=PLAYING_NODES, history=history)
@@ -142,6 +143,19 @@ def _positions(
             history.append(position)
             position = position.after(move.action)
     return found
+
+
+def _opening(cards: Deal, rng: random.Random) -> Position:
+    """A few plies at random, none of which loses at once."""
+    position = Position.start(cards)
+    for _ in range(rng.randint(*OPENING)):
+        legal = position.legal_moves()
+        after = [position.after(action) for action in legal]
+        sound = [known for known in after if not known.winning(known.legal_moves())]
+        if position.winning(legal) or not sound:
+            break
+        position = rng.choice(sound)
+    return position
 
 
 def _men(position: Position) -> int:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from games.engine.match import Match, Pair, Played, Score
 from games.engine.players import Setting, parse_setting
+from games.management.commands._refusing import RefusingCommand, whole_number
 from games.onitama.cards import DECKS, Colour
-from games.onitama.position import quoted
 
 
 def _setting(text: str) -> tuple[str, Setting]:
@@ -23,38 +23,22 @@ def _setting(text: str) -> tuple[str, Setting]:
         raise argparse.ArgumentTypeError(str(refusal)) from None
 
 
-def _number(least: int, most: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        if text.isascii() and text.isdigit() and len(text) < 12 and least <= int(text) <= most:
-            return int(text)
-        raise argparse.ArgumentTypeError(
-            f"{quoted(text)} is not a number from {least:,} to {most:,}"
-        )
-
-    return number
-
-
 def _games(text: str) -> int:
-    number = _number(2, 100_000)(text)
-    if number % 2:
+    games = whole_number(2, 100_000)(text)
+    if games % 2:
         raise argparse.ArgumentTypeError(
-            f"each deal is played twice: {number} games would leave one without its pair"
+            f"each deal is played twice: {games} games would leave one without its pair"
         )
-    return number
+    return games
 
 
-class Command(BaseCommand):
+class Command(RefusingCommand):
     help = (
         "A plays B, each random deal twice with sides swapped; 200 plies are a draw. A player is "
         "a level; engine, or engine:nodes=N,seconds=S,cpu=1,tables=1 with some of these; or "
         "cmd:PROGRAM, any program that reads lines 'BOARD CARDS TURN MS' and answers each by a "
         "move like boar:a1a2."
     )
-    requires_system_checks = []
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        # Without a usage a refusal is one line.
-        return super().create_parser(prog_name, subcommand, usage=argparse.SUPPRESS, **kwargs)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("a", type=_setting, metavar="A")
@@ -63,13 +47,18 @@ class Command(BaseCommand):
         add("--games", type=_games, default=100, help="an even number (default 100)")
         add(
             "--ms",
-            type=_number(1, 3_600_000),
+            type=whole_number(1, 3_600_000),
             default=200,
             help="a move, for players that go by time (default 200)",
         )
         add("--deck", choices=sorted(DECKS), default="base")
-        add("--seed", type=_number(0, 10**10), default=1, help="of deals and levels (default 1)")
-        add("--jobs", type=_number(1, 64), default=1, help="games at once (default 1)")
+        add(
+            "--seed",
+            type=whole_number(0, 10**10),
+            default=1,
+            help="of deals and levels (default 1)",
+        )
+        add("--jobs", type=whole_number(1, 64), default=1, help="games at once (default 1)")
         add(
             "--losses",
             action=argparse.BooleanOptionalAction,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from games.management.commands._positions import POSITION_HELP
+from games.management.commands._refusing import RefusingCommand, whole_number
 from games.onitama.perft import perft
-from games.onitama.position import BadText, Position, quoted
+from games.onitama.position import BadText, Position
 
 DEEPEST = 50
 
@@ -21,23 +22,12 @@ def _position(text: str) -> Position:
         raise argparse.ArgumentTypeError(str(refusal)) from None
 
 
-def _depth(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 3 and 1 <= int(text) <= DEEPEST):
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a number from 1 to {DEEPEST}")
-    return int(text)
-
-
-class Command(BaseCommand):
+class Command(RefusingCommand):
     help = "Count the lines of play of 1 to DEPTH plies, one number a line."
-    requires_system_checks = []
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        # Without a usage a refusal is one line.
-        return super().create_parser(prog_name, subcommand, usage=argparse.SUPPRESS, **kwargs)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("position", type=_position, help=POSITION_HELP)
-        parser.add_argument("depth", type=_depth)
+        parser.add_argument("depth", type=whole_number(1, DEEPEST))
 
     def handle(self, *args: Any, position: Position, depth: int, **options: Any) -> None:
         for counts in perft(position, depth):
