@@ -68,16 +68,16 @@ MATCHES: tuple[Match, ...] = (
     _match("blue-belt", "green-belt", won=161, drawn=0, lost=39, low=183, high=309),
     _match("brown-belt", "blue-belt", won=157, drawn=3, lost=40, low=176, high=290),
     _match("black-belt", "brown-belt", won=156, drawn=4, lost=40, low=168, high=292),
-    # A second a move, of the processor's time; fewer games, for they take long.
+    # A second a move, of the processor's time.
     Match(
         "grandmaster",
         "black-belt",
-        49,
-        3,
-        8,
-        187,
-        393,
-        _COMMAND.format("grandmaster", "black-belt", 60, " --ms 1000", 1),
+        133,
+        15,
+        52,
+        101,
+        197,
+        _COMMAND.format("grandmaster", "black-belt", 200, " --ms 1000", 1),
         date(2026, 12, 1),
     ),
 )
