@@ -115,7 +115,7 @@ def test_it_reads_its_own_moves_and_positions() -> None:
 )
 def worth(
     stack: Array, moves: Array, ply: int, depth: int, reach: Array, back: Array,
-    squares: Array, balance: Array, units: Array, begun: Array, unit_worth: Array,
+    squares: Array, balance: Array, units: Array, biases: Array, unit_worth: Array,
 ) -> int:  # fmt: skip
     """The value of stack[ply] by looking at every move, nothing cut off and nothing remembered.
 
@@ -139,7 +139,7 @@ def worth(
     if depth <= 0 and (not attacked or depth < -8):
         targets = other
         best = evaluate(
-            own, other, master, prey, arrangement, squares, balance, units, begun, unit_worth
+            own, other, master, prey, arrangement, squares, balance, units, biases, unit_worth
         )
     made = generate(moves[ply], side, own, other, master, prey, arrangement, reach, targets, False)
     if made < 0:
@@ -148,21 +148,24 @@ def worth(
     for at in range(made):
         make(node, stack[ply + 1], moves[ply, at])
         value = -worth(
-            stack, moves, ply + 1, depth - 1, reach, back, squares, balance, units, begun,
+            stack, moves, ply + 1, depth - 1, reach, back, squares, balance, units, biases,
             unit_worth,
         )  # fmt: skip
         best = max(best, value)
     return best
 
 
+THOROUGH = os.environ.get("BRUTE_FORCE") == "1"
+
+
+@pytest.mark.timeout(3600 if THOROUGH else 300)
 def test_it_finds_what_brute_force_finds() -> None:
     """With everything on that cuts without leaving a move out, to depth 4, or 5 where the moves are
-    few; under BRUTE_FORCE=1, which takes minutes, twice as many positions and each to depth 5."""
+    few; under BRUTE_FORCE=1, which takes long, twice as many positions and each to depth 5."""
     rng = random.Random(2)
     engine = Engine(18, every_move=True)
-    thorough = os.environ.get("BRUTE_FORCE") == "1"
     compared = 0
-    while compared < (200 if thorough else 100):
+    while compared < (200 if THOROUGH else 100):
         position = wander(rng, rng.randint(8, 60))
         legal = position.legal_moves()
         if not legal or position.winning(legal):
@@ -170,7 +173,7 @@ def test_it_finds_what_brute_force_finds() -> None:
         cards = deal_of(position)
         pair = np.stack([cards.reach, cards.reach]), np.stack([cards.back, cards.back])
         summed = tables(cards.names, Weights.load())
-        deepest = 5 if thorough or len(legal) < 11 else 4
+        deepest = 5 if THOROUGH or len(legal) < 11 else 4
         for depth in range(1, deepest + 1):
             value = worth(stack_of(position), room(), 0, depth, *pair, *summed)
             found = engine.analyse(position, depth=depth).score
