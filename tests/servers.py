@@ -159,6 +159,13 @@ class Site:
     def start_worker(self, queue: str, application: str = "onitama_site", **more: str) -> Child:
         return self._start(queue, runner.worker_command(queue, application), more)
 
+    def wait_for_workers(self, number: int) -> None:
+        """Until so many listen."""
+        with redis.Redis.from_url(self.broker.url) as client:
+            # Where each of them says that it does.
+            bound = "_kombu.binding.celery.pidbox"
+            wait_for(lambda: client.scard(bound) == number, 60)
+
     def start_beat(self) -> Child:
         return self._start("beat", runner.beat_command(self.data))
 
@@ -167,10 +174,7 @@ class Site:
         for queue in queues:
             self.start_worker(queue)
         self.start_beat()
-        with redis.Redis.from_url(self.broker.url) as client:
-            # Where each worker says that it listens.
-            bound = "_kombu.binding.celery.pidbox"
-            wait_for(lambda: client.scard(bound) == len(queues), 60)
+        self.wait_for_workers(len(queues))
         self.start_web()
 
     def _start(

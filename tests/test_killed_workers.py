@@ -59,7 +59,11 @@ def calls(site: Site) -> list[int]:
 
 
 def faulty(site: Site, fault: str) -> Child:
-    return site.start_worker("engine", FAULTY, ENGINE_FAULT=fault)
+    """Once it listens: on a busy machine the move could else be made before it is there."""
+    worker = site.start_worker("engine", FAULTY, ENGINE_FAULT=fault)
+    # And that of the sweep.
+    site.wait_for_workers(2)
+    return worker
 
 
 def move_against_the_computer(visitor: Visitor, alice: User) -> Game:
