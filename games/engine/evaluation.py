@@ -42,7 +42,7 @@ WORDS = UNITS // 4
 # A piece's share of a unit, and what a unit begins with, are cut off here: ten shares and the
 # beginning then stay within a quarter word.
 MOST_SHARE = 1_400
-# No position may be worth more: a proven win is, and what is kept in 16 bits would wrap.
+# A proven win is worth more than any position may be; and what is kept in 16 bits must not wrap.
 MOST_WORTH = 19_000
 # Which role the five places of bitboard.HANDS play.
 ROLE = (OWN_HAND, OWN_HAND, OTHER_HAND, OTHER_HAND, SIDE)
