@@ -177,14 +177,19 @@ def only(processes: list[Process], *words: str) -> list[Process]:
 
 
 def ends(processes: list[Process], seconds: float) -> dict[Process, float]:
-    """When each was first seen gone; fails unless all are within so many seconds."""
+    """When each was first seen gone; fails unless all are within so many seconds.
+
+    One that ended before another never has the later moment: they are read again until no more are
+    gone, for one can end just after it was read and just before another is.
+    """
     gone: dict[Process, float] = {}
     limit = time.monotonic() + seconds
-    while len(gone) < len(processes):
-        assert time.monotonic() < limit, f"still there: {set(processes) - gone.keys()}"
-        for process in processes:
-            if process not in gone and not process.alive:
-                gone[process] = time.monotonic()
+    while left := [process for process in processes if process not in gone]:
+        assert time.monotonic() < limit, f"still there: {set(left)}"
+        seen: list[Process] = []
+        while (now := [process for process in left if not process.alive]) != seen:
+            seen = now
+        gone |= dict.fromkeys(seen, time.monotonic())
         time.sleep(0.005)
     return gone
 
