@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -13,7 +15,7 @@ from django.core.management import CommandError, call_command
 
 from games.engine import selfplay, tuning
 from games.engine.bitboard import HANDS, Array
-from games.engine.evaluation import NAMES, ROLE, UNITS, Weights, evaluate, tables
+from games.engine.evaluation import NAMES, ROLE, UNITS, Tables, Weights, evaluate, tables
 from games.engine.moves import ARRANGEMENT, MASTER, OTHER, OWN, PREY
 from games.engine.players import read_weights
 from games.onitama.cards import BLUE, CARDS
@@ -141,12 +143,12 @@ def test_the_compiled_value_is_what_the_weights_say(samples: Array) -> None:
     weights = Weights(*(rng.normal(0, 1, part.shape).astype(np.float32) * 40 for part in PLAIN))
     shares = {name: getattr(weights, name) / 80 for name in UNIT_PARTS}
     weights = weights._replace(**shares)
-    outside = 0
+    outside, compiled_value = 0, compiled(weights)
     for sample in samples:
         value, units = value_of(weights, sample)
         outside += int(((units < 0) | (units > 1)).sum())
         # Each of ten pieces is rounded, and each unit's share of them.
-        assert compiled_value(weights, sample) == pytest.approx(value, abs=8)
+        assert compiled_value(sample) == pytest.approx(value, abs=8)
     assert outside > len(samples)
 
 
@@ -158,18 +160,28 @@ def test_no_unit_spills_over_into_the_next(samples: Array, first: int) -> None:
         **{name: getattr(PLAIN, name) + 100 * signs for name in UNIT_PARTS},
         worth=PLAIN.worth + np.arange(UNITS),
     )
+    plain_value, compiled_value = compiled(PLAIN), compiled(weights)
     for sample in samples:
-        without = compiled_value(PLAIN, sample)
-        assert compiled_value(weights, sample) - without == np.arange(UNITS)[signs > 0].sum()
+        gained = compiled_value(sample) - plain_value(sample)
+        assert gained == np.arange(UNITS)[signs > 0].sum()
 
 
 UNIT_PARTS = ("unit_common", "unit_by_card", "unit_balance", "unit_tempo")
 
 
-def compiled_value(weights: Weights, sample: Array) -> int:
-    names = tuple(NAMES[card] for card in sample[selfplay.CARDS : selfplay.SCORE])
-    words = [int(word) for word in sample[: selfplay.CARDS]]
-    return int(evaluate(*words, *tables(names, weights)))
+def compiled(weights: Weights) -> Callable[[Array], int]:
+    """What the compiled evaluation says of a sample."""
+
+    @cache
+    def added_up(names: tuple[str, ...]) -> Tables:
+        return tables(names, weights)
+
+    def value(sample: Array) -> int:
+        names = tuple(NAMES[card] for card in sample[selfplay.CARDS : selfplay.SCORE])
+        words = [int(word) for word in sample[: selfplay.CARDS]]
+        return int(evaluate(*words, *added_up(names)))
+
+    return value
 
 
 def value_of(weights: Weights, sample: Array) -> tuple[float, Array]:
