@@ -14,7 +14,11 @@ INTERRUPTED = 130
 
 
 def main() -> int:
-    """A reader who leaves, a full disk and a Ctrl-C end a command without a traceback."""
+    """A reader who leaves, a full disk and a Ctrl-C end a command without a traceback; closed
+    streams do not end it."""
+    for stream, how in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, stream) is None:
+            setattr(sys, stream, open(os.devnull, how))  # noqa: SIM115  # as long as the process
     try:
         execute_from_command_line(sys.argv)
         sys.stdout.flush()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -55,6 +57,56 @@ def test_an_interrupt_ends_it_without_a_traceback() -> None:
     assert (ended.returncode, ended.stderr) == (130, b"")
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_closed_streams_do_not_end_it(closed: str) -> None:
+    command = f"{sys.executable} manage.py analyse --stdin --nodes 10 {closed}"
+    ended = subprocess.run(
+        ["sh", "-c", command], cwd=ROOT, input=START, capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
+@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        (
+            "engine_match engine:seconds=90 engine:seconds=90 --games 4 --jobs 2",
+            1,
+            "stopped after 0 pairs\n"
+            "CommandError: Stopped before the first pair of games was over.\n",
+        ),
+        ("tune_engine {} --games 10000 --nodes 100000 --jobs 2", 130, ""),
+    ],
+    ids=["engine_match", "tune_engine"],
+)
+def test_ctrl_c_ends_who_works_for_a_command_without_a_word(
+    tmp_path: Path, command: str, code: int, said: str, loaded: bool
+) -> None:
+    """As a terminal sends it, to all of them at once; to children that still load, or at work."""
+    arguments = command.format(tmp_path / "out.npz").split()
+    started = subprocess.Popen(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # Whoever runs the tests in the background has it ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        children = wait_until(lambda: at_work(started.pid, 4 if loaded else 0.2), 60)
+        os.killpg(started.pid, signal.SIGINT)
+        _, complaints = started.communicate(timeout=20)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
+    assert (started.returncode, complaints) == (code, said)
+    wait_until(lambda: not any(map(is_running, children)), 20)
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
 @pytest.mark.parametrize(
     "command",
@@ -69,17 +121,17 @@ def test_who_works_for_a_command_ends_with_it_however_it_ends(tmp_path: Path, co
     arguments = command.format(tmp_path / "out.npz").split()
     started = subprocess.Popen([sys.executable, "manage.py", *arguments], cwd=ROOT)
     try:
-        children = wait_until(lambda: at_work(started.pid), 60)
+        children = wait_until(lambda: at_work(started.pid, 4), 60)
     finally:
         started.kill()
         started.wait()
     wait_until(lambda: not any(map(is_running, children)), 20)
 
 
-def at_work(parent: int) -> list[int]:
-    """Its children, once two have been at it for some seconds of the processor's."""
+def at_work(parent: int, seconds: float) -> list[int]:
+    """Its children, once two have been at it for so many seconds of the processor's."""
     children = children_of(parent)
-    return children if sum(seconds_used(child) > 4 for child in children) >= 2 else []
+    return children if sum(seconds_used(child) > seconds for child in children) >= 2 else []
 
 
 def wait_until(found: Callable[[], T], seconds: float) -> T:

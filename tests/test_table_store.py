@@ -117,6 +117,28 @@ def half_written(path: Path) -> None:
     path.write_bytes(content[: len(content) // 2].ljust(len(content), b"\0"))
 
 
+def test_it_waits_for_nobody_who_writes_into_a_pipe(store: Store, builder: Builder) -> None:
+    store.build(NAMES, 4)
+    path = kept(store)
+    path.unlink()
+    os.mkfifo(path)
+    again = Store(store.directory)
+    assert again.get(NAMES, 4) is None
+    assert again.build(NAMES, 4).names == NAMES
+    assert path.is_file()
+
+
+def test_it_builds_nothing_where_a_directory_stands_in_the_way(
+    store: Store, builder: Builder
+) -> None:
+    path = store.directory / "boar-crab-elephant-horse-ox-4.table"
+    path.mkdir(parents=True)
+    assert store.get(NAMES, 4) is None
+    with pytest.raises(CannotKeep, match="is a directory"):
+        store.build(NAMES, 4)
+    assert builder.builds == []
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -129,6 +151,8 @@ def half_written(path: Path) -> None:
         lambda path: path.write_bytes(b"PK\x03\x04" * 100_000),
         lambda path: path.write_bytes(b"onitama endgame table 1, little endian\nnothing\n"),
         lambda path: path.write_bytes(path.read_bytes() + b"more"),
+        lambda path: path.write_bytes(bytes(table_store._Header(NAMES, "x", 0, 0, 0, 0))),  # type: ignore[arg-type]  # what is spoilt
+        lambda path: path.write_bytes(bytes(table_store._Header(NAMES, 1, -1, 0, 0, 0))),
         other_deal,
         half_written,
     ],

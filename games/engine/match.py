@@ -16,7 +16,7 @@ from typing import Any
 
 from games.engine.elo import Difference, difference
 from games.engine.players import Forfeit, Player, Setting
-from games.engine.processes import end_with_parent
+from games.engine.processes import end_with_parent, unheard_by_children
 from games.onitama.cards import BLUE, RED, Colour, deal
 from games.onitama.position import Action, Position
 from games.onitama.record import Record
@@ -206,7 +206,8 @@ def _worker(stack: ExitStack, match: Match) -> Connection[Any, Any]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(match, theirs), daemon=True)
-    process.start()
+    with unheard_by_children():
+        process.start()
     theirs.close()
     stack.callback(process.join)
     stack.callback(process.terminate)
@@ -215,8 +216,6 @@ def _worker(stack: ExitStack, match: Match) -> Connection[Any, Any]:
 
 
 def _work(match: Match, connection: Connection[Any, Any]) -> None:
-    # A Ctrl-C at the terminal is for the process that gives out the pairs; it asks us to end.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     end_with_parent()
     with match.players() as (a, b), suppress(EOFError, ConnectionError):

@@ -70,7 +70,9 @@ class _Header(NamedTuple):
             if magic != _MAGIC or int(checksum, 16) != zlib.crc32(text.encode()):
                 raise _Damaged("its header is wrong")
             names, *numbers = json.loads(text)
-            return cls(tuple(names), *numbers)
+            if {type(number) for number in numbers} != {int} or min(numbers) < 0:
+                raise _Damaged("its numbers are none")
+            return cls(tuple(map(str, names)), *numbers)
         except (ValueError, TypeError):
             raise _Damaged("it has no header") from None
 
@@ -113,6 +115,8 @@ class Store:
                 self._clear_up()
                 table = self.get(names, men)
                 if table is None:
+                    if path.is_dir():
+                        raise CannotKeep(f"{path} is a directory")
                     self._prepare(_HEADER + 4 * _words(men))
                     self._keep(build(names, men, progress=progress), path)
                     table = self._open(path, checked=True)
@@ -129,6 +133,10 @@ class Store:
 
     def _open(self, path: Path, *, checked: bool = False) -> Table | None:
         try:
+            # Only a plain file: to open a pipe would be to wait for whoever writes into it.
+            if path.exists() and not path.is_file():
+                logger.warning("%s is no file", path)
+                return None
             with path.open("rb") as file:
                 inode = os.fstat(file.fileno()).st_ino
                 known = self._opened.pop(path, None)

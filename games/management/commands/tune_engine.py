@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from games.engine.players import NO_ENGINE, read_weights
-from games.engine.processes import end_with_parent
+from games.engine.processes import end_with_parent, unheard_by_children
 from games.management.commands._refusing import RefusingCommand, whole_number
 from games.onitama.position import quoted
 
@@ -97,10 +98,12 @@ class Command(RefusingCommand):
         options: dict[str, Any],
     ) -> None:
         samples = np.zeros((0, selfplay.COLUMNS), np.int32)
-        with ProcessPoolExecutor(options["jobs"], initializer=end_with_parent) as pool:
+        with ProcessPoolExecutor(options["jobs"], initializer=_end_with_it) as pool:
             for number in range(options["rounds"]):
                 began = time.monotonic()
-                played = list(pool.map(*_batches(weights, number, options)))
+                with unheard_by_children():
+                    batches = pool.map(*_batches(weights, number, options))
+                played = list(batches)
                 samples = np.concatenate([samples, *played])
                 took = time.monotonic() - began
                 self.stdout.write(f"round {number + 1}: {len(samples)} samples, {took:.0f} s")
@@ -126,6 +129,12 @@ class Command(RefusingCommand):
 
     def _report(self, epoch: int, error: float, unseen: float) -> None:
         self.stdout.write(f"  epoch {epoch}: {error:.5f}, on samples held out {unseen:.5f}")
+
+
+def _end_with_it() -> None:
+    """At once and without a word, at a Ctrl-C too: nobody keeps what it has played so far."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_with_parent()
 
 
 _ALL, _NONE = "all", "none"
