@@ -555,6 +555,7 @@ TOGETHER = (
 # --- the tests ----------------------------------------------------------------------------------
 
 
+@pytest.mark.once
 @pytest.mark.django_db
 def test_every_page_is_looked_at(people: People) -> None:
     """A page that is added without a look at it fails this one."""

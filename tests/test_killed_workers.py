@@ -111,6 +111,7 @@ def test_a_worker_killed_while_it_computes(site: Site, alice: User) -> None:
     assert len(calls(site)) == 1
 
 
+@pytest.mark.once
 def test_a_worker_killed_and_none_to_follow(site: Site, alice: User) -> None:
     worker = faulty(site, "hang")
     game = move_against_the_computer(site.visitor(alice), alice)
@@ -121,6 +122,7 @@ def test_a_worker_killed_and_none_to_follow(site: Site, alice: User) -> None:
     report("killed for good: moved", began)
 
 
+@pytest.mark.once
 def test_only_the_computing_process_killed(site: Site, alice: User) -> None:
     faulty(site, "hang")
     game = move_against_the_computer(site.visitor(alice), alice)
@@ -131,6 +133,7 @@ def test_only_the_computing_process_killed(site: Site, alice: User) -> None:
     report("process killed: moved", began)
 
 
+@pytest.mark.once
 def test_no_engine_worker_at_all(site: Site, alice: User) -> None:
     site.start_worker("mail")
     game = move_against_the_computer(site.visitor(alice), alice)
@@ -139,6 +142,7 @@ def test_no_engine_worker_at_all(site: Site, alice: User) -> None:
     report("no worker: moved", began)
 
 
+@pytest.mark.once
 def test_an_engine_that_raises(site: Site, alice: User) -> None:
     faulty(site, "raise")
     game = move_against_the_computer(site.visitor(alice), alice)
@@ -149,6 +153,7 @@ def test_an_engine_that_raises(site: Site, alice: User) -> None:
     assert "an engine that fails" in site.log("engine")
 
 
+@pytest.mark.once
 def test_an_engine_that_hangs(site: Site, alice: User) -> None:
     faulty(site, "hang")
     game = move_against_the_computer(site.visitor(alice), alice)

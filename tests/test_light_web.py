@@ -38,6 +38,7 @@ print(*sorted(name for name in sys.modules if f"{name}.".startswith(heavy)))
 """
 
 
+@pytest.mark.once
 @pytest.mark.django_db(transaction=True)
 def test_pages_are_served_without_numba_and_the_engine(
     tmp_path: Path, collected_static_files: Path
