@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from games.engine import table_store
-from games.engine.table_building import Built, Progress, build
+from games.engine.table_building import Built, build
 from games.engine.table_store import Busy, CannotKeep, Store
 from games.engine.tables import DIGITS, PAIRS, STARTS
 from games.onitama.position import Position
@@ -37,9 +37,7 @@ class Builder:
         self.builds: list[tuple[str, ...]] = []
         self.meanwhile: Callable[[], object] = lambda: None
 
-    def __call__(
-        self, names: tuple[str, ...], men: int, *, progress: Progress | None = None
-    ) -> Built:
+    def __call__(self, names: tuple[str, ...], men: int) -> Built:
         self.builds.append(names)
         self.meanwhile()
         size = int(STARTS[1, -1])

@@ -113,8 +113,8 @@ class ProgramSetting:
 
 
 def parse_setting(text: str, tables: Path | None = None) -> Setting:
-    """A level's name, `engine`, `engine:nodes=5000` (or seconds=, cpu=, tables=, with commas
-    between), or `cmd:PROGRAM`; ValueError says what is wrong with any other."""
+    """A level's name, `engine`, `engine:nodes=5000` (or seconds=, cpu=, tables=, weights=, with
+    commas between), or `cmd:PROGRAM`; ValueError says what is wrong with any other."""
     kind, _, rest = text.partition(":")
     if not text.isprintable():
         raise ValueError(f"{quoted(text)} is no line of text")

@@ -47,6 +47,8 @@ WIN, WON = kernel.WIN, kernel.WON
 MOST_DEPTH = 100
 # Nodes between two looks at the clock: a few milliseconds.
 CHUNK = 10_000
+# Nodes a second that no machine reaches: what is remembered need not be made ready for more.
+FASTEST = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,8 @@ class Engine:
         if winning:
             proof = Proof(position.turn, 1)
             return Analysis(winning[0], (winning[0],), WIN - 1, 1, 1, budget.spent(), proof)
-        self._begin(position, history, nodes, table)
+        most = nodes if seconds is None else int(seconds * FASTEST)
+        self._begin(position, history, most, table)
         plies = _tabled(self._endgames, position)
         if plies > 0:
             return _read_off(self._endgames, position, plies, budget)

@@ -17,7 +17,7 @@ lowest digit, and the parents stand together there.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
@@ -61,9 +61,6 @@ _ROWS = sets(2, FREE)
 _ABSENT = SQUARES
 # The squares and _ABSENT, made up to what a processor takes at once.
 _LANES = 32
-
-# Hears each level, and how many positions it decided.
-Progress = Callable[[int, int], None]
 
 
 def _bits_before() -> Array:
@@ -511,20 +508,13 @@ class _Building:
             yield words
 
 
-def build(
-    names: tuple[str, ...],
-    men: int,
-    *,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Built:
+def build(names: tuple[str, ...], men: int) -> Built:
     """The table of five cards for 4 men or for 6, which take 1.2 GB of memory."""
     names = tuple(sorted(names))
     building = _Building(names, STUDENTS[men])
-    with ThreadPoolExecutor(threads or min(2, os.cpu_count() or 1)) as pool:
-        while found := building.next_level(pool):
-            if progress is not None:
-                progress(len(building.tally) - 1, found)
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        while building.next_level(pool):
+            pass
     # The list may be long, and these have nothing more to say.
     del building.sides[1]
     tally = np.array(building.tally[:-1], np.int64)

@@ -23,7 +23,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from games.engine.table_building import Built, Progress, build
+from games.engine.table_building import Built, build
 from games.engine.tables import DIGITS, PAIRS, STARTS, STUDENTS, Table
 
 logger = logging.getLogger(__name__)
@@ -106,7 +106,6 @@ class Store:
         men: int = 6,
         *,
         wait: bool = True,
-        progress: Progress | None = None,
     ) -> Table:
         """The deal's table, built if need be. One is built at a time: raises Busy or waits."""
         path = self._path(names, men)
@@ -118,7 +117,7 @@ class Store:
                     if path.is_dir():
                         raise CannotKeep(f"{path} is a directory")
                     self._prepare(_HEADER + 4 * _words(men))
-                    self._keep(build(names, men, progress=progress), path)
+                    self._keep(build(names, men), path)
                     table = self._open(path, checked=True)
         except OSError as error:
             raise CannotKeep(f"{self.directory}: {error.strerror or error}") from error

@@ -37,7 +37,7 @@ TABLE_BITS = 22
 PLAYING_NODES = 5_000
 MOST_PLIES = 120
 FULL = 10
-# Ten men are looked at so many plies into a game: before, there is nothing to prove.
+# Ten men are looked at so many plies after the opening: before, there is nothing to prove.
 PLIES_IN = 10
 
 _seconds = seconds_up_to(600)

@@ -35,9 +35,9 @@ def _games(text: str) -> int:
 class Command(RefusingCommand):
     help = (
         "A plays B, each random deal twice with sides swapped; 200 plies are a draw. A player is "
-        "a level; engine, or engine:nodes=N,seconds=S,cpu=1,tables=1 with some of these; or "
-        "cmd:PROGRAM, any program that reads lines 'BOARD CARDS TURN MS' and answers each by a "
-        "move like boar:a1a2."
+        "a level, such as white-belt; engine, or engine:nodes=N,seconds=S,cpu=1,tables=1,"
+        "weights=FILE with some of these; or cmd:PROGRAM, any program that reads lines "
+        "'BOARD CARDS TURN MS' and answers each by a move like boar:a1a2."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -60,7 +60,9 @@ class Command(RefusingCommand):
             help="the weights that the first round is played with, .npz; otherwise plain ones",
         )
         parser.add_argument(
-            "--samples", type=_file(".npy"), help="keep the samples here, .npy, or take them"
+            "--samples",
+            type=_file(".npy"),
+            help="keep the samples here, .npy; where they are kept already, no game is played",
         )
 
     def handle(
