@@ -14,6 +14,8 @@ bind = f"127.0.0.1:{os.environ.get('PORT') or 8000}"
 worker_class = "gthread"
 workers = int(number("WEB_CONCURRENCY", 2, least=1, most=64))
 threads = 4
+# Loaded once, before the workers part: half the time to start, and memory that they share.
+preload_app = True
 graceful_timeout = 10
 control_socket_disable = True
 loglevel = "warning"

@@ -120,7 +120,7 @@ def test_who_works_for_a_command_ends_with_it_however_it_ends(tmp_path: Path, co
     arguments = command.format(tmp_path / "out.npz").split()
     started = subprocess.Popen([sys.executable, "manage.py", *arguments], cwd=ROOT)
     try:
-        children = wait_until(lambda: at_work(started.pid, 4), 60)
+        children = wait_until(lambda: at_work(started.pid, 3), 60)
     finally:
         started.kill()
         started.wait()

@@ -115,7 +115,7 @@ def _crowd(belts: list[str], say: Say) -> bool:
         Player(User.objects.create_user(f"crowd-{n}"), belts[n % len(belts)], _dice(f"{n}"))
         for n in range(CROWD)
     ]
-    games = [_under_way(player) for player in players]
+    games = _under_way(players)
     moved = [player.move(game) for player, game in zip(players, games, strict=True)]
     for game in moved:
         # Where nothing else is legal, a win.
@@ -133,16 +133,23 @@ def _crowd(belts: list[str], say: Say) -> bool:
     return most <= CROWD_AIM
 
 
-def _under_way(player: Player) -> Game:
+def _under_way(players: list[Player]) -> list[Game]:
     """Past the moves that are made by nodes, so that games may differ: by now all think in full."""
-    while True:
-        game = player.ready()
-        while game.plies < BEGINNING and not game.is_over:
-            game = player.move(game)
-            if not game.is_over:
-                game = answered(game)
-        if not game.is_over:
-            return game
+    games = [player.ready() for player in players]
+    while any(game.plies < BEGINNING for game in games):
+        moved = [
+            player.move(game) if game.plies < BEGINNING else game
+            for player, game in zip(players, games, strict=True)
+        ]
+        now = [
+            answered(after) if after.plies > before.plies and not after.is_over else after
+            for before, after in zip(games, moved, strict=True)
+        ]
+        games = [
+            player.ready() if game.is_over else game
+            for player, game in zip(players, now, strict=True)
+        ]
+    return games
 
 
 def _dice(seed: str) -> random.Random:
