@@ -151,9 +151,9 @@ class Site:
             self.environment["SITE_URL"] = f"http://127.0.0.1:{self.port}"
             command = runner.web_command(listener.fileno())
             web = self._start("web", command, descriptors=[listener.fileno()])
-        # Several times, so that each process has loaded what its first request loads.
+        # Several times, so that each process has made ready what its first request needs.
         visitor = self.visitor()
-        assert {visitor.get("/accounts/login/").status for _ in range(8)} == {200}
+        assert {visitor.get("/accounts/login/").status for _ in range(4)} == {200}
         return web
 
     def start_worker(self, queue: str, application: str = "onitama_site", **more: str) -> Child:
