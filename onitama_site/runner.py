@@ -215,7 +215,8 @@ def beat_command(data: Path) -> list[str]:
 def _celery(application: str) -> list[str]:
     # Each worker would say it in ten lines; announce() says it in one.
     quiet = "ignore:You're running the worker with superuser privileges"
-    return [sys.executable, "-W", quiet, "-m", "celery", "-q", "-A", application]
+    # Django's checks are for those who write code: with them each start takes a fifth longer.
+    return [sys.executable, "-W", quiet, "-m", "celery", "-q", "--skip-checks", "-A", application]
 
 
 @dataclass

@@ -62,8 +62,9 @@ def _levels_stay(request: pytest.FixtureRequest) -> None:
     if flushes or request.config.stash.get(FLUSHED, False):
         request.getfixturevalue("transactional_db" if flushes else "db")
         request.config.stash[FLUSHED] = True
-        for name in (*Level.values, *world.OLD_LEVELS):
-            User.objects.get_or_create(username=name, defaults={"kind": User.Kind.ENGINE})
+        names = (*Level.values, *world.OLD_LEVELS)
+        levels = [User(username=name, kind=User.Kind.ENGINE) for name in names]
+        User.objects.bulk_create(levels, ignore_conflicts=True)
 
 
 @pytest.fixture

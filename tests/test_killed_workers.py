@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from django.conf import settings
 
 from accounts.models import User
 from games.models import Delivery, Game
@@ -54,15 +55,21 @@ def site(
 
 def calls(site: Site) -> list[int]:
     """The processes that have called the faulty engine, one number a call."""
-    path = Path(site.environment["ENGINE_CALLS"])
+    return numbers(Path(site.environment["ENGINE_CALLS"]))
+
+
+def numbers(path: Path) -> list[int]:
     return [int(line) for line in path.read_text().split()] if path.exists() else []
 
 
 def faulty(site: Site, fault: str) -> Child:
-    """Once it listens: on a busy machine the move could else be made before it is there."""
+    """Once it listens and all its processes are there: else, on a busy machine, the move could be
+    made without them."""
     worker = site.start_worker("engine", FAULTY, ENGINE_FAULT=fault)
     # And that of the sweep.
     site.wait_for_workers(2)
+    ready = Path(site.environment["ENGINE_CALLS"]).with_suffix(".ready")
+    wait_for(lambda: len(numbers(ready)) >= settings.ENGINE_WORKERS, MINUTE)
     return worker
 
 
