@@ -62,10 +62,10 @@ def test_a_sweep_reads_an_index_for_each_thing_that_may_be_due(tmp_path: Path) -
 
 
 def test_mails_go_through_two_workers_beside_a_bare_loop(tmp_path: Path) -> None:
-    run = bench(tmp_path / "data", "mail", "--notices", "150")
+    run = bench(tmp_path / "data", "mail", "--notices", "100")
     assert run.returncode == 0, run.stderr
-    assert "150 notices, each of another player's turn in another game" in run.stdout
-    assert "sent at the first try: 150; received: 150, each once" in run.stdout
+    assert "100 notices, each of another player's turn in another game" in run.stdout
+    assert "sent at the first try: 100; received: 100, each once" in run.stdout
     rates = re.findall(r"(bare loop|2 workers, \w+) +([0-9.]+) +([0-9.]+)", run.stdout)
     (_bare, bare, one), (_workers, workers, ratio) = rates
     assert float(one) == 1

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import TypeVar
+from unittest.mock import Mock, patch
 
 from allauth.account.models import EmailAddress
 from django.db import transaction
@@ -120,30 +121,13 @@ def running(
 
     Against a level give control=None, as the site does.
     """
-    now = now or timezone.now()
+    deck = Deck.BASE if set(deal) <= set(DECKS["base"]) else Deck.ALL34
     start = Position.start(deal, first)
-    with transaction.atomic():
-        game = _begun_by(start.turn, blue, red, control, private, now)
-        game.cards, game.position = ",".join(deal), str(start)
-        game.deck = Deck.BASE if set(deal) <= set(DECKS["base"]) else Deck.ALL34
-        game.save(update_fields=["cards", "position", "deck"])
+    known = patch.multiple(play, deal=lambda *_: deal, Position=Mock(start=lambda _deal: start))
+    now = now or timezone.now()
+    with known, transaction.atomic():
+        game = play.start(blue, red, deck=deck, control=control, private=private, now=now)
     return played(game, actions, now=now)
-
-
-def _begun_by(
-    colour: Colour,
-    blue: User,
-    red: User,
-    control: TimeControl | None,
-    private: bool,
-    now: datetime,
-) -> Game:
-    """Deal until that colour begins, so that clock and notices are those of its player."""
-    while True:
-        game = play.start(blue, red, deck="base", control=control, private=private, now=now)
-        if game.first == colour:
-            return game
-        game.delete()
 
 
 def played(game: Game, actions: Iterable[str], *, now: datetime | None = None) -> Game:
