@@ -27,6 +27,8 @@ UNSET = (
     "MAIL_LEASE",
     "ONITAMA_MAILBOX",
     "PORT",
+    # A process that may not keep what it has compiled compiles it all again at each start.
+    "PYTHONDONTWRITEBYTECODE",
     "REDIS_URL",
     "SECRET_KEY",
     "SITE_URL",

@@ -30,6 +30,7 @@ from accounts.models import User
 from onitama_site import broker, runner
 from onitama_site.broker import Broker
 from onitama_site.processes import Child
+from tests.forge import Copy
 
 ROOT = Path(__file__).parent.parent
 PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR")
@@ -123,7 +124,7 @@ class Site:
         self.data = directory / "data"
         self.data.mkdir(mode=0o700)
         (self.data / "static").symlink_to(static)
-        self.children: list[Child] = []
+        self.children: list[Child | Copy] = []
         self.environment = clean_environment(
             self.data,
             DATABASE_URL=database_url(),
@@ -145,18 +146,17 @@ class Site:
         self.children.append(self.broker.child)
         return self.broker
 
-    def start_web(self) -> Child:
+    def start_web(self) -> Copy:
         with runner.listen(free_port()) as listener:
             self.port = listener.getsockname()[1]
             self.environment["SITE_URL"] = f"http://127.0.0.1:{self.port}"
-            command = runner.web_command(listener.fileno())
-            web = self._start("web", command, descriptors=[listener.fileno()])
+            web = self._start("web", runner.web_command(listener.fileno()), listener=listener)
         # Several times, so that each process has made ready what its first request needs.
         visitor = self.visitor()
         assert {visitor.get("/accounts/login/").status for _ in range(4)} == {200}
         return web
 
-    def start_worker(self, queue: str, application: str = "onitama_site", **more: str) -> Child:
+    def start_worker(self, queue: str, application: str = "onitama_site", **more: str) -> Copy:
         return self._start(queue, runner.worker_command(queue, application), more)
 
     def wait_for_workers(self, number: int) -> None:
@@ -166,7 +166,7 @@ class Site:
             bound = "_kombu.binding.celery.pidbox"
             wait_for(lambda: client.scard(bound) == number, 60)
 
-    def start_beat(self) -> Child:
+    def start_beat(self) -> Copy:
         return self._start("beat", runner.beat_command(self.data))
 
     def start_all(self) -> None:
@@ -182,16 +182,10 @@ class Site:
         name: str,
         command: list[str],
         more: Mapping[str, str] | None = None,
-        descriptors: list[int] | None = None,
-    ) -> Child:
-        with (self.directory / f"{name}.log").open("ab") as log:
-            child = Child.start(
-                name,
-                command,
-                environment={**self.environment, **(more or {})},
-                descriptors=descriptors or [],
-                output=log,
-            )
+        listener: socket.socket | None = None,
+    ) -> Copy:
+        environment = {**self.environment, **(more or {})}
+        child = Copy.start(command, environment, self.directory / f"{name}.log", listener)
         self.children.append(child)
         return child
 

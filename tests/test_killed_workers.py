@@ -18,8 +18,8 @@ from django.conf import settings
 
 from accounts.models import User
 from games.models import Delivery, Game
-from onitama_site.processes import Child
 from tests import world
+from tests.forge import Copy
 from tests.servers import Mood, PostOffice, Site, Visitor, wait_for
 
 pytestmark = [
@@ -62,7 +62,7 @@ def numbers(path: Path) -> list[int]:
     return [int(line) for line in path.read_text().split()] if path.exists() else []
 
 
-def faulty(site: Site, fault: str) -> Child:
+def faulty(site: Site, fault: str) -> Copy:
     """Once it listens and all its processes are there: else, on a busy machine, the move could be
     made without them."""
     worker = site.start_worker("engine", FAULTY, ENGINE_FAULT=fault)

@@ -6,8 +6,10 @@ import random
 import resource
 import time
 from argparse import SUPPRESS, ArgumentParser
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -67,6 +69,11 @@ class Command(RefusingCommand):
         proofs.add_argument("--seconds", type=_seconds, default=5.0)
         proofs.add_argument("--seed", type=whole_number(0, 10**10), default=1)
         proofs.add_argument("--no-tables", action="store_true", help="by search alone")
+        proofs.add_argument(
+            "--anywhere",
+            action="store_true",
+            help="any position of a game that has so many men, not the first",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if NO_ENGINE:
@@ -95,7 +102,8 @@ class Command(RefusingCommand):
             cards = deal("base", rng)
             table = EMPTY if options["no_tables"] else self._table(cards)
             for men, proofs in found.items():
-                for position in _positions(engine, cards, rng, men, options["positions"]):
+                games = _games(engine, cards, rng, men, options["anywhere"])
+                for position in islice(games, options["positions"]):
                     judged = engine.analyse(
                         position,
                         seconds=options["seconds"],
@@ -120,29 +128,27 @@ class Command(RefusingCommand):
         return table
 
 
-def _positions(
-    engine: Engine, cards: Deal, rng: random.Random, men: int, wanted: int
-) -> list[Position]:
-    """One of each game, the first with so many men that is not decided in two plies."""
-    found: list[Position] = []
-    for _ in range(50 * wanted):
-        if len(found) == wanted:
-            break
-        shuffled = tuple(rng.sample(cards, 5))
-        position = _opening(shuffled, rng)  # type: ignore[arg-type]  # five of five
+def _games(
+    engine: Engine, cards: Deal, rng: random.Random, men: int, anywhere: bool
+) -> Iterator[Position]:
+    """Of each game the first position with so many men, or any; none that is decided in two
+    plies."""
+    while True:
+        position = _opening(tuple(rng.sample(cards, 5)), rng)  # type: ignore[arg-type]  # five
         history: list[Position] = []
-        while position.outcome() is None and len(history) < MOST_PLIES:
+        found: list[Position] = []
+        while position.outcome() is None and len(history) < MOST_PLIES and _men(position) >= men:
             move = engine.analyse(position, nodes=PLAYING_NODES, history=history)
             if move.action is None or abs(move.score) > WON and _decided(position):
                 break
             if _men(position) == men and (men < FULL or len(history) >= PLIES_IN):
                 found.append(position)
-                break
-            if _men(position) < men:
-                break
+                if not anywhere:
+                    break
             history.append(position)
             position = position.after(move.action)
-    return found
+        if found:
+            yield rng.choice(found) if anywhere else found[0]
 
 
 def _opening(cards: Deal, rng: random.Random) -> Position:
