@@ -12,8 +12,8 @@ import pytest
 
 from tests import postgres
 
-# Two cores have enough to do with four: the tests of processes wait most of their time.
-PYTEST = ("-p", "tests.lineup", "-n", "4", "--dist", "worksteal")
+# Two cores have enough to do with three, and are no sooner done with four.
+PYTEST = ("-p", "tests.lineup", "-n", "3", "--dist", "worksteal")
 # What the user has set for a site of theirs must not change what the tests see.
 UNSET = (
     "ALLOWED_HOSTS",
