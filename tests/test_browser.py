@@ -55,6 +55,7 @@ def site(make_site: Callable[..., Site], post_office: PostOffice) -> Site:
 # --- two people, two whole games -----------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_two_people_sign_up_play_to_both_ways_of_winning_and_find_the_games(
     site: Site, post_office: PostOffice, chromium: str
 ) -> None:

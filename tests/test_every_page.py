@@ -590,6 +590,7 @@ def refused_to_all() -> Iterator[str]:
             yield f"{name}_delete"
 
 
+@pytest.mark.long
 @pytest.mark.browser
 @pytest.mark.processes
 @pytest.mark.django_db(transaction=True)
