@@ -215,7 +215,7 @@ def beat_command(data: Path) -> list[str]:
 def _celery(application: str) -> list[str]:
     # Each worker would say it in ten lines; announce() says it in one.
     quiet = "ignore:You're running the worker with superuser privileges"
-    # Django's checks are for those who write code: with them each start takes a fifth longer.
+    # Django's checks are for those who write code, and load every page's code into each worker.
     return [sys.executable, "-W", quiet, "-m", "celery", "-q", "--skip-checks", "-A", application]
 
 

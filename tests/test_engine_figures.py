@@ -21,8 +21,10 @@ CARDS = ("boar", "crab", "eel", "horse", "ox")
 
 @pytest.mark.parametrize("anywhere", [False, True])
 def test_its_positions_have_so_many_men(anywhere: bool) -> None:
-    games = _games(Engine(14), CARDS, random.Random(1), 8, anywhere)
-    for position in islice(games, 6):
+    games = _games(Engine(14), CARDS, random.Random(1), 8, anywhere, 50)
+    found = list(islice(games, 6))
+    assert len(found) == 6
+    for position in found:
         assert _men(position) == 8
         assert position.outcome() is None
         assert set(position.cards) == set(CARDS)
@@ -30,7 +32,7 @@ def test_its_positions_have_so_many_men(anywhere: bool) -> None:
 
 def test_anywhere_is_not_always_the_first() -> None:
     first, any_ = (
-        list(islice(_games(Engine(14), CARDS, random.Random(1), FULL, anywhere), 4))
+        list(islice(_games(Engine(14), CARDS, random.Random(1), FULL, anywhere, 50), 4))
         for anywhere in (False, True)
     )
     assert first != any_

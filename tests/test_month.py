@@ -262,6 +262,11 @@ def bounces_forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(mail, "refuses", lambda _player: False)
 
 
+def test_the_judge_has_nothing_against_these_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    complaints = lived(EIGHT, DAYS, monkeypatch).judge()
+    assert not complaints, said_of(complaints)
+
+
 # What is done to the site, and what the judge must say to it; several things in one run.
 WRONG: list[dict[Callable[[pytest.MonkeyPatch], None], str]] = [
     {

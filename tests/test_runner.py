@@ -398,10 +398,12 @@ def read_until(terminal: int, words: bytes) -> None:
 @pytest.mark.parametrize(
     ("words", "name"),
     [
+        (["gunicorn"], "web server"),
+        (["celery", " beat "], "beat"),
         (["celery", " worker -Q engine "], "engine worker"),
         (["valkey"], "broker"),
     ],
-    ids=["worker", "broker"],
+    ids=["web", "beat", "worker", "broker"],
 )
 @pytest.mark.usefixtures("second_start")
 def test_one_that_dies_takes_the_rest_along(

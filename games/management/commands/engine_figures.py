@@ -102,8 +102,9 @@ class Command(RefusingCommand):
             cards = deal("base", rng)
             table = EMPTY if options["no_tables"] else self._table(cards)
             for men, proofs in found.items():
-                games = _games(engine, cards, rng, men, options["anywhere"])
-                for position in islice(games, options["positions"]):
+                wanted = options["positions"]
+                games = _games(engine, cards, rng, men, options["anywhere"], 50 * wanted)
+                for position in islice(games, wanted):
                     judged = engine.analyse(
                         position,
                         seconds=options["seconds"],
@@ -129,11 +130,11 @@ class Command(RefusingCommand):
 
 
 def _games(
-    engine: Engine, cards: Deal, rng: random.Random, men: int, anywhere: bool
+    engine: Engine, cards: Deal, rng: random.Random, men: int, anywhere: bool, most: int
 ) -> Iterator[Position]:
-    """Of each game the first position with so many men, or any; none that is decided in two
-    plies."""
-    while True:
+    """Of each game, `most` at the most, the first position with so many men, or any; none that is
+    decided in two plies."""
+    for _ in range(most):
         position = _opening(tuple(rng.sample(cards, 5)), rng)  # type: ignore[arg-type]  # five
         history: list[Position] = []
         found: list[Position] = []
