@@ -246,6 +246,25 @@ def test_it_proves_a_loss_and_its_length(engine: Engine) -> None:
     assert found.score == 4 - WIN
 
 
+def test_it_proves_a_loss_by_the_longest_defence(engine: Engine) -> None:
+    """What it says of a lost position is the way to hold out for so many plies."""
+    rng = random.Random(12)
+    lost = 0
+    while lost < 15:
+        position = wander(rng, rng.randint(20, 60))
+        if not position.legal_moves():
+            continue
+        found = engine.analyse(position, depth=7)
+        if found.proven is None or found.proven.winner is position.turn:
+            continue
+        plies = found.proven.plies
+        assert plies is not None
+        assert found.action is not None
+        if 2 < plies < 7:
+            lost += 1
+            assert not forced(position.after(found.action), plies - 3), str(position)
+
+
 def test_its_proofs_hold(engine: Engine) -> None:
     """Each against a search of every line to that depth, and none is missed that is so short."""
     rng = random.Random(3)
@@ -504,6 +523,36 @@ def test_it_wins_by_the_table_as_quickly_as_it_says(engine: Engine, table: Table
         outcome = position.outcome()
         assert outcome is not None and found.proven is not None
         assert outcome.winner is found.proven.winner
+
+
+def test_it_proves_more_when_it_looks_for_no_move(engine: Engine, table: Table) -> None:
+    rng = random.Random(13)
+    playing = exact = 0
+    for _ in range(400):
+        position = placed(rng, "211", "433")
+        found = engine.analyse(position, nodes=10_000, table=table, exact=False)
+        playing += found.proven is not None
+        exact += engine.analyse(position, nodes=10_000, table=table).proven is not None
+    assert exact > playing + 12
+
+
+def test_its_line_goes_on_to_the_end_where_the_table_knows_it(engine: Engine, table: Table) -> None:
+    rng = random.Random(11)
+    tried = 0
+    while tried < 20:
+        position = placed(rng, "211", "43")
+        found = engine.analyse(position, nodes=20_000, table=table)
+        if found.proven is None or found.proven.winner is None:
+            continue
+        after = position.play(found.line[0])
+        if after.outcome() or table.value(after) <= 0:
+            continue
+        tried += 1
+        for action in found.line:
+            assert position.outcome() is None
+            position = position.play(action)
+        outcome = position.outcome()
+        assert outcome is not None and outcome.winner is found.proven.winner
 
 
 def test_it_asks_the_table_where_a_capture_leads(engine: Engine, table: Table) -> None:

@@ -45,8 +45,8 @@ FULL, NARROW, REDUCED, NULL = range(4)
 # Where the loop goes on.
 ENTER, TRY, LEAVE = range(3)
 # What the loop is told and tells.
-PLY, STATE, NODES, LIMIT, VALUE, PAST, BASE, EVERY_MOVE, TWICE = range(9)
-CONTROLS = 9
+PLY, STATE, NODES, LIMIT, VALUE, PAST, BASE, EVERY_MOVE, TWICE, PROVING = range(10)
+CONTROLS = 10
 # With TWICE some position of the game has been there twice already: to reach it is a draw, even
 # where the opponent would win from it.
 # Without EVERY_MOVE: quiet moves late in the order are looked at less deep, from this depth on,
@@ -54,6 +54,9 @@ CONTROLS = 9
 # this depth on; and close to the end, quiet moves are left out where the position is worth so much
 # less a ply than what the mover has already.
 LATE_DEPTH, LATE, LATER_DEPTH, LATER = 3, 3, 6, 8
+# With PROVING all moves but the first few are looked at less deep, and one that is forced costs no
+# depth: more positions are proven so, of ten men and fewer.
+PROVING_LATE_DEPTH, PROVING_LATE, PROVING_LATER_DEPTH, PROVING_LATER = 2, 1, 3, 2
 NULL_DEPTH = 3
 FUTILE_DEPTH, FUTILE_MARGIN = 2, 60
 # How far beyond its depth the search follows attacks on the master.
@@ -77,7 +80,7 @@ def slot(position_key: int) -> int:
 NO_MOVE = 0x1FFF
 MOST_HISTORY = 1 << 30
 # In the order of trying: more than any history.
-CAPTURE, KILLER = 1 << 36, 1 << 34
+FIRST, CAPTURE, KILLER = 1 << 38, 1 << 36, 1 << 34
 
 
 @njit("int64(int64[:, ::1], int64)", cache=True)
@@ -128,6 +131,11 @@ def run(
     base = control[BASE]
     leaves_out = control[EVERY_MOVE] == 0
     nowhere_twice = control[TWICE] == 0
+    proving = leaves_out and control[PROVING] != 0
+    late_depth, late, later_depth, later = LATE_DEPTH, LATE, LATER_DEPTH, LATER
+    if proving:
+        late_depth, late = PROVING_LATE_DEPTH, PROVING_LATE
+        later_depth, later = PROVING_LATER_DEPTH, PROVING_LATER
     mask = table.shape[0] - 2
     while True:
         node = stack[ply]
@@ -257,8 +265,9 @@ def run(
             node[BEST_MOVE] = table_move
             node[ONLY_CAPTURES] = captures_only
             node[NEXT_MOVE] = 0
-            # The table's move is often enough, and spares finding the others.
-            if table_move >= 0 and table_move != NO_MOVE:
+            # The table's move is often enough, and spares finding the others; unless it is to be
+            # known whether there are others.
+            if table_move >= 0 and table_move != NO_MOVE and not (proving and threats != 0):
                 moves[ply, 0] = table_move
                 node[MOVES] = 1
             else:
@@ -372,7 +381,9 @@ def run(
                     code = rest[i]
                     if made == 1 and code == line[0]:
                         continue
-                    if code & PASS != PASS and other >> (code >> 5 & 31) & 1 != 0:
+                    if code == node[BEST_MOVE]:
+                        order = np.int64(FIRST)
+                    elif code & PASS != PASS and other >> (code >> 5 & 31) & 1 != 0:
                         order = np.int64(CAPTURE + (code & 31 != node[MASTER]))
                     elif code == killers[ply, 0]:
                         order = np.int64(KILLER + 1)
@@ -418,6 +429,8 @@ def run(
                 make(node, child, code)
                 child[NULLED] = 0
                 below = depth - 1
+                if proving and depth > 0 and made == 1 and node[ALL_FOUND] != 0:
+                    below = depth
                 child[BETA] = -alpha
                 if at == 0 or depth <= 0:
                     node[MODE] = FULL
@@ -427,14 +440,14 @@ def run(
                     child[ALPHA] = -alpha - 1
                     if (
                         leaves_out
-                        and depth >= LATE_DEPTH
-                        and at >= LATE
+                        and depth >= late_depth
+                        and at >= late
                         and not captures
                         and node[THREATENED] == 0
                     ):
                         node[MODE] = REDUCED
                         below -= 1
-                        if at >= LATER and depth >= LATER_DEPTH:
+                        if at >= later and depth >= later_depth:
                             below -= 1 + depth // 8
                 child[DEPTH] = below
                 ply += 1

@@ -126,8 +126,9 @@ class Engine:
 
         With a `table` of the deal's endgames, what it knows is taken from it.
 
-        `history` is the game so far, with or without the position itself. `exact`: what is left of
-        the budget when the position is proven goes into how long the win takes at least.
+        `history` is the game so far, with or without the position itself. `exact` looks for what is
+        certain, not for a move to play: first for a win or a loss, of whatever length, and with
+        what is left of the budget for how long it takes at least.
         """
         budget = _Budget(clock, seconds, nodes)
         legal = position.legal_moves()
@@ -144,10 +145,13 @@ class Engine:
             return _read_off(self._endgames, position, plies, budget)
         line: tuple[Action, ...] = tuple(_end(position)) or (legal[0],)
         score, reached = 0, 0
+        self._control[kernel.PROVING] = exact
+        # No win is looked for that is shorter than one that is known, nor a longer defence.
+        most_wanted = WON + 1 if exact and not self._every_move else WIN
         for deeper in range(1, depth + 1):
-            finished = self._search(deeper, budget)
+            finished = self._search(deeper, budget, -most_wanted, most_wanted)
             if self._found(finished):
-                line = self._line(position)
+                line = self._line(position) or line
             if not finished:
                 break
             score, reached = int(self._control[kernel.VALUE]), deeper
@@ -158,6 +162,7 @@ class Engine:
             known = False
             if exact:
                 line, score, known = self._shortest(position, line, score, budget)
+                line = (*line, *self._tabled_end(position, line))
             winner = position.turn if score > 0 else position.turn.other
             proven = Proof(winner, WIN - abs(score) if known else None)
         searched = int(self._control[kernel.NODES])
@@ -169,7 +174,7 @@ class Engine:
         top = self._stack[0]
         return bool(top[BEST] > -WIN and (finished or top[NEXT_MOVE] > 1))
 
-    def _search(self, depth: int, budget: _Budget, alpha: int = -WIN, beta: int = WIN) -> bool:
+    def _search(self, depth: int, budget: _Budget, alpha: int, beta: int) -> bool:
         quiet = int(self._control[kernel.PAST])
         self._start(self._root, 0, depth, quiet)
         self._stack[0, ALPHA], self._stack[0, BETA] = alpha, beta
@@ -184,28 +189,23 @@ class Engine:
         but not that there is no shorter one. This one looks at every move.
         """
         self._control[kernel.EVERY_MOVE] = True
-        # Its bounds for positions that are not proven come from that search: of no use here.
-        self._table.fill(0)
-        exact = False
-        while not exact:
-            plies = WIN - abs(score)
-            if plies <= 2:
-                exact = True
-                break
-            alpha = WIN - plies if score > 0 else plies - 2 - WIN
-            if not self._search(plies - 2, budget, alpha, alpha + 1):
-                break
-            value = int(self._control[kernel.VALUE])
-            shorter = value > alpha if score > 0 else value <= alpha
-            if shorter:
-                score = value
-                line = self._line(position) if value > 0 else line
-            exact = not shorter
-        return line, score, exact
+        # Of what that search learnt about positions only their best moves are of use here.
+        self._table[:, 1] &= kernel.NO_MOVE
+        most = WIN - abs(score)
+        for plies in range(3 if score > 0 else 2, most, 2):
+            alpha = WIN - plies - 1 if score > 0 else plies - WIN
+            if not self._search(plies, budget, alpha, alpha + 1):
+                return line, score, False
+            above = int(self._control[kernel.VALUE]) > alpha
+            if above:
+                line = self._line(position)
+            if above == (score > 0):
+                return line, WIN - plies if score > 0 else plies - WIN, True
+        return line, score, True
 
     def _line(self, position: Position) -> tuple[Action, ...]:
         """The moves that the search thinks best for both, as far as its table still knows them."""
-        code = int(self._stack[0, BEST_MOVE])
+        code = int(self._stack[0, BEST_MOVE]) & kernel.NO_MOVE
         line: list[Action] = []
         seen = {position}
         while code != kernel.NO_MOVE:
@@ -218,6 +218,13 @@ class Engine:
             seen.add(position)
             code = int(kernel.best_known(self._table, _key(position)))
         return tuple(line)
+
+    def _tabled_end(self, position: Position, line: tuple[Action, ...]) -> list[Action]:
+        """How a line goes on that has come to where the table of endgames knows the rest."""
+        for action in line:
+            position = position.play(action)
+        plies = -1 if position.outcome() else _tabled(self._endgames, position)
+        return _to_the_end(self._endgames, position, plies)
 
     def rank(
         self,
@@ -357,17 +364,22 @@ def _holds(table: Table, position: Position, twice: Collection[Position]) -> boo
 
 
 def _read_off(table: Table, position: Position, plies: int, budget: _Budget) -> Analysis:
-    line: list[Action] = []
+    line = _to_the_end(table, position, plies)
     winner = position.turn if plies % 2 else position.turn.other
     score = WIN - plies if plies % 2 else plies - WIN
+    proof = Proof(winner, plies)
+    return Analysis(line[0], tuple(line), score, plies, 0, budget.spent(), proof)
+
+
+def _to_the_end(table: Table, position: Position, plies: int) -> list[Action]:
+    line: list[Action] = []
     for left in range(plies, 0, -1):
         legal = position.legal_moves()
         winning = position.winning(legal)
         action = winning[0] if winning else _slowest(table, position, legal, left - 1)
         line.append(action)
         position = position.after(action)
-    proof = Proof(winner, plies)
-    return Analysis(line[0], tuple(line), score, plies, 0, budget.spent(), proof)
+    return line
 
 
 def _slowest(table: Table, position: Position, legal: list[Action], left: int) -> Action:

@@ -109,7 +109,6 @@ class Command(RefusingCommand):
                         position,
                         seconds=options["seconds"],
                         table=table,
-                        exact=False,
                         clock=time.thread_time,
                     )
                     proofs.append(judged.proven)
@@ -139,7 +138,7 @@ def _games(
         history: list[Position] = []
         found: list[Position] = []
         while position.outcome() is None and len(history) < MOST_PLIES and _men(position) >= men:
-            move = engine.analyse(position, nodes=PLAYING_NODES, history=history)
+            move = engine.analyse(position, nodes=PLAYING_NODES, history=history, exact=False)
             if move.action is None or abs(move.score) > WON and _decided(position):
                 break
             if _men(position) == men and (men < FULL or len(history) >= PLIES_IN):
