@@ -283,7 +283,21 @@ def test_its_proofs_hold(engine: Engine) -> None:
         assert plies is not None
         assert (found.proven.winner is position.turn) == (plies % 2 == 1)
         assert known == plies if plies < 5 else known is None, str(position)
+        assert agrees(position, found), str(position)
     assert proofs > 40
+
+
+def agrees(position: Position, found: Analysis) -> bool:
+    """Whether the line comes to no other end than the proof."""
+    assert found.proven is not None
+    for action in found.line:
+        assert position.outcome() is None
+        position = position.play(action)
+    outcome = position.outcome()
+    if outcome is None:
+        return len(found.line) < WIN - abs(found.score)
+    ends_in = found.proven.plies or len(found.line)
+    return (outcome.winner, len(found.line)) == (found.proven.winner, ends_in)
 
 
 def forced(position: Position, plies: int) -> bool:
@@ -503,6 +517,7 @@ def test_its_proofs_agree_with_the_table(engine: Engine, table: Table) -> None:
             proved += 1
             assert alone.proven.winner is winner, str(position)
             assert alone.proven.plies in (None, plies), str(position)
+            assert agrees(position, alone), str(position)
     assert proved > 600
     assert draws > 0
 
@@ -548,11 +563,10 @@ def test_its_line_goes_on_to_the_end_where_the_table_knows_it(engine: Engine, ta
         if after.outcome() or table.value(after) <= 0:
             continue
         tried += 1
+        assert agrees(position, found), str(position)
         for action in found.line:
-            assert position.outcome() is None
             position = position.play(action)
-        outcome = position.outcome()
-        assert outcome is not None and outcome.winner is found.proven.winner
+        assert position.outcome()
 
 
 def test_it_asks_the_table_where_a_capture_leads(engine: Engine, table: Table) -> None:

@@ -54,8 +54,8 @@ CONTROLS = 10
 # this depth on; and close to the end, quiet moves are left out where the position is worth so much
 # less a ply than what the mover has already.
 LATE_DEPTH, LATE, LATER_DEPTH, LATER = 3, 3, 6, 8
-# With PROVING all moves but the first few are looked at less deep, and one that is forced costs no
-# depth: more positions are proven so, of ten men and fewer.
+# With PROVING every quiet move but the first is looked at less deep, and a forced one costs no
+# depth: more positions are proven so.
 PROVING_LATE_DEPTH, PROVING_LATE, PROVING_LATER_DEPTH, PROVING_LATER = 2, 1, 3, 2
 NULL_DEPTH = 3
 FUTILE_DEPTH, FUTILE_MARGIN = 2, 60

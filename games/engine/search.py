@@ -162,7 +162,7 @@ class Engine:
             known = False
             if exact:
                 line, score, known = self._shortest(position, line, score, budget)
-                line = (*line, *self._tabled_end(position, line))
+                line = self._to_its_end(position, line, WIN - abs(score), known)
             winner = position.turn if score > 0 else position.turn.other
             proven = Proof(winner, WIN - abs(score) if known else None)
         searched = int(self._control[kernel.NODES])
@@ -183,14 +183,15 @@ class Engine:
     def _shortest(
         self, position: Position, line: tuple[Action, ...], score: int, budget: _Budget
     ) -> tuple[tuple[Action, ...], int, bool]:
-        """The line and score of the quickest win, and whether it is known that none is quicker.
+        """The line and score of the quickest win or the longest defence, and whether it is known
+        that there is none quicker or longer.
 
-        The search that found it leaves moves out or looks at them less deep, which proves a win
-        but not that there is no shorter one. This one looks at every move.
+        The search that found it asked for no shorter one, and looked at some moves less deep or not
+        at all. This one looks at every move, for a win in so many plies, then in two more.
         """
         self._control[kernel.EVERY_MOVE] = True
-        # Of what that search learnt about positions only their best moves are of use here.
-        self._table[:, 1] &= kernel.NO_MOVE
+        # Its bounds for positions that are not proven, and its best moves, are of no use here.
+        self._table.fill(0)
         most = WIN - abs(score)
         for plies in range(3 if score > 0 else 2, most, 2):
             alpha = WIN - plies - 1 if score > 0 else plies - WIN
@@ -219,12 +220,25 @@ class Engine:
             code = int(kernel.best_known(self._table, _key(position)))
         return tuple(line)
 
-    def _tabled_end(self, position: Position, line: tuple[Action, ...]) -> list[Action]:
-        """How a line goes on that has come to where the table of endgames knows the rest."""
-        for action in line:
-            position = position.play(action)
-        plies = -1 if position.outcome() else _tabled(self._endgames, position)
-        return _to_the_end(self._endgames, position, plies)
+    def _to_its_end(
+        self, position: Position, line: tuple[Action, ...], plies: int, known: bool
+    ) -> tuple[Action, ...]:
+        """The line with what the table of endgames knows of the rest.
+
+        It comes to its end in so many plies at the most, just so many if that is known. One that
+        does not has a move in it that is not the best: all but its first is left out.
+        """
+        for sure in (line, line[:1]):
+            after = position
+            for action in sure:
+                after = after.play(action)
+            over = after.outcome() is not None
+            left = -1 if over else _tabled(self._endgames, after)
+            whole = (*sure, *_to_the_end(self._endgames, after, left))
+            ends = over or left > 0
+            if ends and len(whole) == plies or len(whole) < plies and not (ends and known):
+                return whole
+        return line[:1]
 
     def rank(
         self,
