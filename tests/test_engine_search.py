@@ -284,6 +284,7 @@ def test_its_proofs_hold(engine: Engine) -> None:
         assert (found.proven.winner is position.turn) == (plies % 2 == 1)
         assert known == plies if plies < 5 else known is None, str(position)
         assert agrees(position, found), str(position)
+        assert len(found.line) == plies, str(position)
     assert proofs > 40
 
 

@@ -192,16 +192,20 @@ class Engine:
         self._control[kernel.EVERY_MOVE] = True
         # Its bounds for positions that are not proven, and its best moves, are of no use here.
         self._table.fill(0)
-        most = WIN - abs(score)
-        for plies in range(3 if score > 0 else 2, most, 2):
-            alpha = WIN - plies - 1 if score > 0 else plies - WIN
+        for plies in range(3 if score > 0 else 2, WIN - abs(score), 2):
+            value = WIN - plies if score > 0 else plies - WIN
+            alpha = value - 1 if score > 0 else value
             if not self._search(plies, budget, alpha, alpha + 1):
                 return line, score, False
             above = int(self._control[kernel.VALUE]) > alpha
             if above:
                 line = self._line(position)
             if above == (score > 0):
-                return line, WIN - plies if score > 0 else plies - WIN, True
+                score = value
+                break
+        # Those bounds say nothing of what the side does that cannot do better; this window does.
+        if self._search(WIN - abs(score), budget, score - 1, score + 1):
+            line = self._line(position) or line
         return line, score, True
 
     def _line(self, position: Position) -> tuple[Action, ...]:
