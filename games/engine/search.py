@@ -147,7 +147,7 @@ class Engine:
         score, reached = 0, 0
         self._control[kernel.PROVING] = exact
         # No win is looked for that is shorter than one that is known, nor a longer defence.
-        most_wanted = WON + 1 if exact and not self._every_move else WIN
+        most_wanted = WON + 1 if exact else WIN
         for deeper in range(1, depth + 1):
             finished = self._search(deeper, budget, -most_wanted, most_wanted)
             if self._found(finished):
@@ -161,7 +161,7 @@ class Engine:
         if abs(score) > WON:
             known = False
             if exact:
-                line, score, known = self._shortest(position, line, score, budget)
+                line, score, known = self._distance(position, line, score, budget)
                 line = self._to_its_end(position, line, WIN - abs(score), known)
             winner = position.turn if score > 0 else position.turn.other
             proven = Proof(winner, WIN - abs(score) if known else None)
@@ -180,7 +180,7 @@ class Engine:
         self._stack[0, ALPHA], self._stack[0, BETA] = alpha, beta
         return self._run(budget)
 
-    def _shortest(
+    def _distance(
         self, position: Position, line: tuple[Action, ...], score: int, budget: _Budget
     ) -> tuple[tuple[Action, ...], int, bool]:
         """The line and score of the quickest win or the longest defence, and whether it is known
