@@ -240,7 +240,10 @@ def test_it_is_enabled_again_under_a_new_key(
         endpoints = aside(lambda: list(alice.push_devices.values_list("endpoint", flat=True)))
         assert sorted(it.rpartition("/")[2] for it in endpoints) == ["token-1", "token-2"]
         # Taken off the list, it can be put there again.
-        page.evaluate("key => { push.dataset.key = key; return look(); }", new)
+        says(page, "This browser is not on the list.")
+        looks_twice = "key => { push.dataset.key = key; return Promise.all([look(), look()]); }"
+        page.evaluate(looks_twice, new)
+        says(page, "This browser is on the list.")
         row = page.locator("[data-endpoint]:not(:has([hidden]))")
         row.get_by_role("button", name="Remove").click()
         expect(row).to_have_count(0)

@@ -32,7 +32,7 @@ async function look() {
   const subscription = await registration?.pushManager.getSubscription();
   const row = subscription && isCurrent(subscription) && rowOf(subscription);
   if (!row) return show("ready");
-  row.querySelector("[hidden]").hidden = false;
+  row.querySelector("[data-this]").hidden = false;
   show("enabled");
 }
 
